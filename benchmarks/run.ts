@@ -19,6 +19,7 @@ import * as pulls from './pulls.ts'
 import * as pushed from './pushed.ts'
 import * as reads from './reads.ts'
 import * as refresh from './refresh.ts'
+import * as replicas from './replicas.ts'
 import { type EngineResult, header, isMet, RESULTS, table, writeResults } from './report.ts'
 import * as rollups from './rollups.ts'
 import * as summaries from './summaries.ts'
@@ -29,6 +30,7 @@ const SUITES = [
   memory,
   mixedMemory,
   reads,
+  replicas,
   lists,
   rollups,
   summaries,

@@ -28,6 +28,8 @@ export interface Config {
   host: string
   /** Absent: the embedded database in `dataDir` is started. */
   databaseUrl?: string
+  /** Streaming replicas of it, which answer reads of a user. */
+  databaseReadUrls: string[]
   dataDir: string
   role: 'all' | 'api' | 'worker'
   /** How many processes serve behind the port. */
@@ -108,8 +110,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
   const text = (name: string) => env[name]?.trim() || undefined
   const port = integer(env, 'PORT', 8000, [0, 65535])
   const databaseUrl = text('DATABASE_URL')
-  // An address that cannot be parsed must stop here: the driver's own error would show it, password and all.
-  if (databaseUrl && !(/^postgres(ql)?:\/\//.test(databaseUrl) && URL.canParse(databaseUrl))) {
+  if (databaseUrl && !isDatabaseUrl(databaseUrl)) {
     throw new ConfigError('DATABASE_URL', 'must be an address such as postgres://user:password@host:5432/database')
   }
   const secretKeys = secrets(env, databaseUrl !== undefined)
@@ -126,6 +127,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
   return {
     port,
     host: text('HOST') ?? '127.0.0.1',
+    databaseReadUrls: databaseReadUrls(env, databaseUrl),
     dataDir: resolve(text('DATA_DIR') ?? 'data'),
     role: choice(env, 'ROLE', ['all', 'api', 'worker'] as const, 'all'),
     webConcurrency: integer(env, 'WEB_CONCURRENCY', 1, [1, 64]),
@@ -205,6 +207,19 @@ function url(env: Env, name: string): string | undefined {
   if (!value) return undefined
   if (!/^https?:\/\//.test(value) || !URL.canParse(value)) throw new ConfigError(name, 'must be an http(s) address')
   return value.replace(/\/+$/, '')
+}
+
+/** An address that cannot be parsed must stop the start: the driver's own error would show it, password and all. */
+const isDatabaseUrl = (text: string) => /^postgres(ql)?:\/\//.test(text) && URL.canParse(text)
+
+function databaseReadUrls(env: Env, databaseUrl: string | undefined): string[] {
+  const name = 'DATABASE_READ_URL'
+  const urls = list(env[name])
+  if (!urls.every(isDatabaseUrl)) {
+    throw new ConfigError(name, 'must be a comma list of addresses such as postgres://user:password@host:5432/database')
+  }
+  if (urls.length > 0 && !databaseUrl) throw new ConfigError(name, 'needs DATABASE_URL, the address of the primary')
+  return urls
 }
 
 const list = (value: string | undefined) => (value ?? '').split(',').flatMap((item) => item.trim() || [])

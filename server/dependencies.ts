@@ -3,6 +3,7 @@ import type { SyncFeed } from './api/sync/feed.ts'
 import type { Config } from './config.ts'
 import type { Console } from './console-build.ts'
 import type { Database } from './db/database.ts'
+import type { Replicas } from './db/replicas.ts'
 import type { Demo } from './demo.ts'
 import type { Answers } from './http/answers.ts'
 import type { ApiKeys } from './http/api-keys.ts'
@@ -21,6 +22,8 @@ import type { Backlog } from './webhooks/observe.ts'
 export interface Dependencies {
   config: Config
   db: Database
+  /** Where reads of a user may go instead. */
+  replicas?: Replicas
   limits: Limits
   gates: Gates
   answers: Answers

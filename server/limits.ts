@@ -157,6 +157,10 @@ export function apiConnections({ gates }: Limits): number {
   return names.reduce((sum, name) => sum + gates[name].capacity, 0) + OTHER_CONNECTIONS
 }
 
+/** Maximum of connections to each replica: for every read that may be answered there, a cancellation and a trial. */
+export const replicaConnections = ({ gates: { read, report, bulk } }: Limits): number =>
+  read.capacity + report.capacity + bulk.capacity + 2
+
 /** The gates of one process. */
 export type Gates = Record<keyof Limits['gates'], Gate>
 

@@ -18,6 +18,9 @@ export interface Metrics {
   notices: Counter<'provider' | 'outcome'>
   noticesOpened: Counter<'provider' | 'outcome'>
   noticesMissed: Counter<'provider'>
+  reads: Counter<'answered_by'>
+  replicaFallbacks: Counter<'reason'>
+  replicaAvailable: Gauge<'replica'>
 }
 
 /** What `/metrics` shows: of one of several processes behind a port, the metrics of all, added up. */
@@ -37,6 +40,7 @@ export function createMetrics(): Metrics {
     ...deliveryMetrics(registers),
     ...providerMetrics(registers),
     ...noticeMetrics(registers),
+    ...replicaMetrics(registers),
   }
 }
 
@@ -52,6 +56,29 @@ function httpMetrics(registers: Registry[]): Pick<Metrics, 'httpSeconds' | 'sync
     syncStreams: new Gauge({
       name: 'pulsebase_sync_streams',
       help: 'Clients of this process that follow uploads live',
+      registers,
+    }),
+  }
+}
+
+function replicaMetrics(registers: Registry[]): Pick<Metrics, 'reads' | 'replicaFallbacks' | 'replicaAvailable'> {
+  return {
+    reads: new Counter({
+      name: 'pulsebase_reads_total',
+      help: 'Reads that a replica may answer, by who did: the place of a replica, or primary',
+      labelNames: ['answered_by'],
+      registers,
+    }),
+    replicaFallbacks: new Counter({
+      name: 'pulsebase_replica_fallbacks_total',
+      help: 'Those that the primary answered, by the reason',
+      labelNames: ['reason'],
+      registers,
+    }),
+    replicaAvailable: new Gauge({
+      name: 'pulsebase_replica_available',
+      help: 'Whether a replica is used, by its place in DATABASE_READ_URL; of several processes, how many use it',
+      labelNames: ['replica'],
       registers,
     }),
   }

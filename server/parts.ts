@@ -13,6 +13,7 @@ import { type Database, gated, openDatabase } from './db/database.ts'
 import { type EmbeddedDatabase, startEmbeddedDatabase } from './db/embedded.ts'
 import { migrate } from './db/migrate.ts'
 import { openProbe } from './db/probe.ts'
+import { openReplicas, type Replicas } from './db/replicas.ts'
 import { openDemo } from './demo.ts'
 import type { Dependencies } from './dependencies.ts'
 import { countAnswers } from './http/answers.ts'
@@ -29,7 +30,7 @@ import { startPulls } from './intake/pulls/pulls.ts'
 import { acceptUploads } from './intake/uploads/accept.ts'
 import { createHandover, HANDOVER_BYTES, type Handover } from './intake/uploads/handover.ts'
 import { createImporter } from './intake/uploads/import.ts'
-import { apiConnections, type Limits, limitsOfOne, openGates } from './limits.ts'
+import { apiConnections, type Limits, limitsOfOne, openGates, replicaConnections } from './limits.ts'
 import type { Logger } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { observeGrants } from './oauth/observe.ts'
@@ -266,6 +267,7 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
   observeGrants(metrics.registry, gated(db, gates.metrics), vault)
   const apiKeys = await openApiKeys(gated(db, gates.guard), log)
   closers.push(() => apiKeys.close())
+  const replicas = replicasOf(shared, db)
   const syncFeed = await openSyncFeed(gated(db, gates.stream), log, metrics)
   const demo = openDemo(log)
   closers.push(() => demo.close())
@@ -274,6 +276,7 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
   return {
     config,
     db,
+    ...(replicas && { replicas }),
     limits,
     gates,
     answers: countAnswers(limits),
@@ -296,6 +299,17 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
     ...(shared.clients.size > 0 && { inbox }),
     ...(shared.recordsEvents && { webhookBacklog: observeWebhooks(metrics.registry, gated(db, gates.metrics)) }),
   }
+}
+
+/** The replicas that answer reads, if there are any. */
+function replicasOf({ config, limits, log, closers, metrics }: Shared, primary: Database): Replicas | undefined {
+  if (config.databaseReadUrls.length === 0 || config.role === 'worker') return undefined
+  const replicas = openReplicas({
+    ...{ urls: config.databaseReadUrls, primary, maxConnections: replicaConnections(limits) },
+    ...{ metrics, log },
+  })
+  closers.push(() => replicas.end())
+  return replicas
 }
 
 /** Whose place the consents of all people take together: the address that calls back says nothing about them. */

@@ -33,6 +33,7 @@ function refuses(t: Test, variable: string, expectation: RegExp, ...values: stri
 t.test('an empty environment is a complete configuration, with the embedded database', async (t) => {
   t.strictSame(loadConfig({}), {
     port: 8000,
+    databaseReadUrls: [],
     host: '127.0.0.1',
     dataDir: resolve('data'),
     role: 'all',
@@ -100,6 +101,20 @@ t.test('DATABASE_URL', async (t) => {
   } catch (error) {
     t.notMatch(String(error), /hunter2/, 'no value is shown')
   }
+})
+
+t.test('DATABASE_READ_URL', async (t) => {
+  const urls = ['postgres://pulsebase@replica1/pulsebase', 'postgresql://pulsebase@replica2/pulsebase']
+  t.strictSame(loadConfig({ ...DATABASE, DATABASE_READ_URL: urls.join(' , ') }).databaseReadUrls, urls)
+  t.strictSame(loadConfig(DATABASE).databaseReadUrls, [])
+  refuses(
+    t,
+    'DATABASE_READ_URL',
+    /must be a comma list of addresses such as postgres:/,
+    'localhost',
+    `${urls[0]},mysql://x`,
+  )
+  t.throws(() => loadConfig({ DATABASE_READ_URL: urls[0] }), { message: /^DATABASE_READ_URL needs DATABASE_URL/ })
 })
 
 t.test('SECRET_KEY', async (t) => {

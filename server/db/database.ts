@@ -41,6 +41,8 @@ interface DatabaseOptions {
   statementTimeoutMs: number
   /** Limit of one wait for a lock; by default none. */
   lockTimeoutMs?: number
+  /** Time to connect, or to wait for a connection that is in use. */
+  connectTimeoutMs?: number
   name: string
   onError(error: Error): void
 }
@@ -75,7 +77,8 @@ function statementName(text: string): string {
   return name
 }
 
-function queryable(target: pg.Pool | pg.PoolClient): Queryable {
+/** Runs statements on a connection, or each on any of a pool. */
+export function queryable(target: pg.Pool | pg.PoolClient): Queryable {
   const onTarget = target instanceof pg.Pool ? poolColumns : queryColumns
   return {
     async columns<Columns extends unknown[][]>(text: string, params: readonly Param[] = []) {
@@ -131,7 +134,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     types,
     Client: ColumnsClient,
     idleTimeoutMillis: 60_000,
-    connectionTimeoutMillis: 10_000,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? 10_000,
   })
   // An idle connection that breaks is replaced by the pool; without a listener Node would exit.
   pool.on('error', options.onError)
@@ -178,7 +181,7 @@ export function gated(db: Database, gate: Gate, key = ''): Database {
  * Parses the rows of a large result in pieces of 64 KiB: Node reads 2 MiB of a fast connection at once, and everybody
  * else waits until they are parsed. Returns a function that ends that.
  */
-function readByTurns(connection: pg.PoolClient): () => void {
+export function readByTurns(connection: pg.PoolClient): () => void {
   const { stream } = (connection as unknown as { connection: { stream: Socket } }).connection
   const breathe = () => {
     stream.pause()

@@ -70,6 +70,8 @@ interface Definition<P extends TSchema, Q extends TSchema, B extends TSchema> {
   produces?: string
   /** Other statuses of success, and their bodies; without a schema there is none. */
   alsoAnswers?: Record<number, { description: string; schema?: TSchema; example?: unknown }>
+  /** Whether replicas may answer: whatever it shows of the user in its path moves the user's revision as it changes. */
+  fromReplicas?: boolean
   /** When it answers 303 instead, with the address in `Location`. */
   redirects?: string
   example?: unknown
@@ -138,7 +140,7 @@ export function route<
         const user = (input.params as { user_id?: string }).user_id
         const result = await inShare(
           share ?? (definition.method === 'GET' ? 'read' : 'write'),
-          { caller, user, ctx, deps },
+          { caller, user, ctx, deps, fromReplicas: definition.fromReplicas === true },
           (admitted) => handler(input, admitted),
         )
         respond(ctx, definition.status ?? 200, table ? table.reply(result, ctx) : result)
@@ -213,12 +215,13 @@ interface Asking {
   user: string | undefined
   ctx: Context
   deps: Dependencies
+  fromReplicas: boolean
 }
 
 /** Runs a request once its share has a free connection. @throws AppError overloaded, client_left */
 async function inShare(
   share: Share | 'own',
-  { caller, user, ctx, deps }: Asking,
+  { caller, user, ctx, deps, fromReplicas }: Asking,
   work: (deps: Dependencies) => Promise<unknown>,
 ): Promise<unknown> {
   if (share === 'own') return work(deps)
@@ -230,8 +233,10 @@ async function inShare(
   const leave = await deps.gates[share].enter(caller, { client: ctx.res })
   try {
     if (share === 'bulk') deps.answers.admit(caller)
-    const cancellable = share === 'bulk' || share === 'report'
-    return await work(cancellable ? { ...deps, db: cancelledBy(deps.db, ctx.res) } : deps)
+    const large = share === 'bulk' || share === 'report'
+    const primary = large ? cancelledBy(deps.db, ctx.res) : deps.db
+    if (!fromReplicas || !deps.replicas || user === undefined) return await work({ ...deps, db: primary })
+    return await deps.replicas.read({ userId: user, client: ctx.res, large }, primary, (db) => work({ ...deps, db }))
   } finally {
     leave()
   }

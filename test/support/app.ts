@@ -16,6 +16,7 @@ import { type Console, openConsole } from '../../server/console-build.ts'
 import { changing } from '../../server/db/changes.ts'
 import { type Database, gated, openDatabase } from '../../server/db/database.ts'
 import { migrate } from '../../server/db/migrate.ts'
+import { openReplicas } from '../../server/db/replicas.ts'
 import { openDemo } from '../../server/demo.ts'
 import type { Dependencies } from '../../server/dependencies.ts'
 import { countAnswers } from '../../server/http/answers.ts'
@@ -28,7 +29,7 @@ import { observePulls } from '../../server/intake/pulls/observe.ts'
 import { queueFirst } from '../../server/intake/pulls/plan.ts'
 import { acceptUploads, type Uploads } from '../../server/intake/uploads/accept.ts'
 import { createHandover, type Handover } from '../../server/intake/uploads/handover.ts'
-import { apiConnections, LIMITS, type Limits, openGates } from '../../server/limits.ts'
+import { apiConnections, LIMITS, type Limits, openGates, replicaConnections } from '../../server/limits.ts'
 import type { Logger } from '../../server/log.ts'
 import { createMetrics } from '../../server/metrics.ts'
 import { observeGrants } from '../../server/oauth/observe.ts'
@@ -294,10 +295,17 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     },
     ...{ identifyMs, vault, clients, connected: queueFirst(clients, config.historicalSyncOnConnect) },
   }
+  const replicas =
+    config.databaseReadUrls.length > 0 &&
+    openReplicas({
+      ...{ urls: config.databaseReadUrls, primary: db, maxConnections: replicaConnections(limits) },
+      ...{ metrics, log },
+    })
   const demo = openDemo(log, demoDays)
   const deps: Dependencies = {
     config,
     db,
+    ...(replicas && { replicas }),
     limits,
     gates,
     answers: countAnswers(limits),
@@ -353,6 +361,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
         server.closeAllConnections()
         await new Promise((resolve) => server.close(resolve))
         await apiKeys.close()
+        if (replicas) await replicas.end()
         await db.end()
       })()
       return closing

@@ -16,6 +16,7 @@ export const getSleepSession = route(
     summary: 'A sleep session with its stages',
     tag: 'Events',
     guard: 'key',
+    fromReplicas: true,
     params: Type.Object({ user_id: Uuid(), sleep_id: Uuid() }),
     revalidated: true,
     response: SleepSession,

@@ -62,6 +62,7 @@ export const getWorkout = route(
     description: "What the source did not report is null. The ETag changes when the user's data does.",
     tag: 'Events',
     guard: 'key',
+    fromReplicas: true,
     params: Type.Object({ user_id: Uuid(), workout_id: Uuid() }),
     revalidated: true,
     response: WorkoutDetail,

@@ -63,6 +63,7 @@ export const listMeals = route(
     tag: 'Events',
     guard: 'key',
     csv: { name: 'meals', list: 'data' },
+    fromReplicas: true,
     params: UserPath,
     query: Type.Object(listParameters),
     revalidated: true,

@@ -80,6 +80,7 @@ export const listMenstrualCycles = route(
     tag: 'Events',
     guard: 'key',
     csv: { name: 'menstrual_cycles', list: 'data' },
+    fromReplicas: true,
     params: UserPath,
     query: Type.Object(listParameters),
     revalidated: true,

@@ -75,6 +75,7 @@ export const listSleep = route(
     guard: 'key',
     csv: { name: 'sleep', list: 'data' },
     shareOf: ({ filter_by_priority }) => (filter_by_priority ? 'report' : 'read'),
+    fromReplicas: true,
     params: UserPath,
     query: Type.Object({
       ...listParameters,

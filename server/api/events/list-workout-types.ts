@@ -12,6 +12,7 @@ export const listWorkoutTypes = route(
     summary: 'Types of workouts a user has',
     tag: 'Events',
     guard: 'key',
+    fromReplicas: true,
     params: UserPath,
     response: Type.Array(Type.String()),
     example: ['cycling', 'running'],

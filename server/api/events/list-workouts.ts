@@ -120,6 +120,7 @@ export const listWorkouts = route(
     tag: 'Events',
     guard: 'key',
     csv: { name: 'workouts', list: 'data' },
+    fromReplicas: true,
     params: UserPath,
     query: Type.Object({
       ...listParameters,

@@ -23,6 +23,7 @@ export const totalSleep = route(
     tag: 'Events',
     guard: 'key',
     share: 'report',
+    fromReplicas: true,
     params: UserPath,
     query: Type.Object(sleepFilters),
     response: Type.Object(

@@ -27,6 +27,7 @@ export const totalWorkouts = route(
     tag: 'Events',
     guard: 'key',
     share: 'report',
+    fromReplicas: true,
     params: UserPath,
     query: Type.Object(workoutFilters),
     response: Type.Object(

@@ -117,6 +117,7 @@ export const listHealthScores = route(
       "Scores from providers, and with provider `internal` those that Pulsebase computes, the latest first. The ETag changes when the user's data does.",
     tag: 'Health scores',
     guard: 'key',
+    fromReplicas: true,
     params: UserPath,
     query: Type.Object({
       start_date: Type.Optional(DateInput('Recorded at or after this. ISO 8601, date (00:00 UTC) or Unix seconds.')),

@@ -94,6 +94,7 @@ export const getActivitySummary = route(
     guard: 'key',
     csv: { name: 'activity', list: 'data' },
     share: 'report',
+    fromReplicas: true,
     params: UserPath,
     query: Type.Object({
       ...dayQuery,

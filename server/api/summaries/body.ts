@@ -105,6 +105,7 @@ export const getBodySummary = route(
     tag: 'Summaries',
     guard: 'key',
     share: 'report',
+    fromReplicas: true,
     params: UserPath,
     query: Type.Object({
       average_period: Type.Integer({ minimum: 1, maximum: 7, default: 7, description: 'Days that are averaged' }),

@@ -51,6 +51,7 @@ export const getRecoverySummary = route(
     guard: 'key',
     csv: { name: 'recovery', list: 'data' },
     share: 'report',
+    fromReplicas: true,
     params: UserPath,
     query: Type.Object(dayQuery),
     revalidated: true,

@@ -100,6 +100,7 @@ export const getSleepSummary = route(
     guard: 'key',
     csv: { name: 'sleep_days', list: 'data' },
     share: 'report',
+    fromReplicas: true,
     params: UserPath,
     query: Type.Object(dayQuery),
     revalidated: true,

@@ -47,6 +47,7 @@ export const getTimeline = route(
     tag: 'Summaries',
     guard: 'key',
     share: 'report',
+    fromReplicas: true,
     params: UserPath,
     query: Type.Object({
       start_date: Type.Optional(DateInput('First instant; a date is its midnight UTC. The whole history by default.')),

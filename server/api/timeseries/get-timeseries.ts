@@ -138,6 +138,7 @@ export const getTimeseries = route(
     tag: 'Timeseries',
     guard: 'key',
     shareOf,
+    fromReplicas: true,
     params: UserPath,
     query: Query,
     queryVariant: { applies: (ctx) => formatOf(ctx) !== 'application/json', schema: query(COLUMNS_LIMIT) },

@@ -2,7 +2,8 @@
 -- from the first to the last; `place` counts from 1. The result is that of span_sums for each. If rollups are clean, one
 -- statement makes three probes a span, whereas span_sums reads its parts one by one (0.1 ms). The outer bounds keep
 -- TimescaleDB from opening other chunks (see read_samples.sql). In a span that reaches into archived time, the archived
--- samples count by kept_sum (see keep_sums), or by whole quarter hours if no sum was stored for exactly this span.
+-- samples count by kept_sum (see keep_sums), or by whole quarter hours if no sum was stored for exactly this span. A sum from
+-- before everything that is kept does not count, whether or not it has been deleted yet.
 drop function if exists sample_means(int4[], int2, float8[], float8[]);
 create or replace function sums_in_spans(the_source int4, the_series int2, los timestamptz[], his timestamptz[])
 returns table (place int8, n int8, total float8)
@@ -64,6 +65,7 @@ begin
     ) k
     left join kept_sum m
       on m.source_id = the_source and m.series_id = the_series and m.starts = k.lo and m.ends = k.hi and k.span && gone
+        and m.ends > rollup_floor()
     cross join lateral (
       select sum(p.n) as n, sum(p.total) as total
       from unnest(case when m.n is null then k.span else k.span - gone end) r
