@@ -1,3 +1,4 @@
+import type { Database } from '../../db/database.ts'
 import { listen } from '../../db/listen.ts'
 import { IS_LARGE, type Lane, laneOf, type OpenMeans, openDue } from './open.ts'
 
@@ -8,6 +9,16 @@ const LANES_SQL = `
   select distinct provider, ${IS_LARGE} as "isLarge" from notification
   where state <> 'malformed' and due_at <= now()
   order by 1, 2`
+
+async function dueLanes(db: Database, known: Map<string, Lane>): Promise<Lane[]> {
+  const due = await db.query<Pick<Lane, 'provider' | 'isLarge'>>(LANES_SQL)
+  return due.map(({ provider, isLarge }) => {
+    const name = `${provider} ${isLarge}`
+    const lane = known.get(name) ?? laneOf(provider, isLarge)
+    known.set(name, lane)
+    return lane
+  })
+}
 
 /** Starts opening notices; returns a function that stops it, once those under way are stored. */
 export async function startOpening(means: OpenMeans): Promise<() => Promise<void>> {
@@ -32,13 +43,8 @@ export async function startOpening(means: OpenMeans): Promise<() => Promise<void
     // Whatever comes meanwhile may come too late for this look.
     while (wanted && !stopped) {
       wanted = false
-      for (const { provider, isLarge } of await db.query<Pick<Lane, 'provider' | 'isLarge'>>(LANES_SQL)) {
-        const name = `${provider} ${isLarge}`
-        const lane = lanes.get(name) ?? laneOf(provider, isLarge)
-        lanes.set(name, lane)
-        // One provider does not wait for another, and nobody for what takes long to read.
-        if (!opening.has(lane)) opening.set(lane, openAll(lane))
-      }
+      // One provider does not wait for another, and nobody for what takes long to read.
+      for (const lane of await dueLanes(db, lanes)) if (!opening.has(lane)) opening.set(lane, openAll(lane))
     }
   }
 
