@@ -276,13 +276,14 @@ function allowed(opened: Record<string, Opened>, { batches, some = Object.keys(b
   return within && some.every((table) => opened[table] || !tables.includes(table))
 }
 
-const held = ({ db }: Bench) =>
+const held = ({ db, users }: Bench) =>
   db.query(
     `select name, n from (
-       select 'sample' as name, d.id, (select count(*) from sample s where s.source_id = d.id) as n from data_source d
+       select 'sample' as name, d.user_id, (select count(*) from sample s where s.source_id = d.id) as n from data_source d
        union all
-       select 'rollup_15min', d.id, (select count(*) from rollup_15min r where r.source_id = d.id) from data_source d
-     ) x order by id, name`,
+       select 'rollup_15min', d.user_id, (select count(*) from rollup_15min r where r.source_id = d.id) from data_source d
+     ) x order by array_position($1::uuid[], user_id), name`,
+    [users],
   )
 
 /** Rows that each write has opened. */
