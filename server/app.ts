@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
-import Router from '@koa/router'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type Router from '@koa/router'
 import Koa, { type Context, type Next } from 'koa'
 import { consoleRoutes } from './api/console/index.ts'
 import { healthRoutes } from './api/health/index.ts'
@@ -16,6 +16,7 @@ import { docsRouter } from './http/docs.ts'
 import { errorBody } from './http/error-body.ts'
 import { type FailurePage, htmlOf, PAGE_HEADERS, PAGE_TYPE, wantsPage } from './http/page.ts'
 import { mount, type Route } from './http/route.ts'
+import { SegmentRouter } from './http/segments.ts'
 
 /** A client that left during its answer, or sent something other than HTTP: not a defect of ours. */
 const CLIENT_FAULT = /^(EPIPE|ECONNRESET|ERR_STREAM_PREMATURE_CLOSE|ERR_HTTP_REQUEST_TIMEOUT|HPE_\w+)$/
@@ -27,20 +28,15 @@ export function buildApp(deps: Dependencies): Koa {
   app.on('error', (error) => {
     if (!CLIENT_FAULT.test(error.code ?? '')) deps.log.error({ err: error }, 'response failed')
   })
-  const clientAddress = clientAddresses(deps.config.trustedProxies)
-  app.use((ctx, next) => {
-    ctx.request.ip = clientAddress(ctx.req.socket.remoteAddress, ctx.get('x-forwarded-for'))
-    return next()
-  })
   app.use(answerAndLog(deps))
-  app.use(cors(deps.config.corsOrigins))
-  const router = new Router({ sensitive: true })
+  if (deps.config.corsOrigins.length > 0) app.use(cors(deps.config.corsOrigins))
+  const router = new SegmentRouter({ sensitive: true })
+  router.use(docsRouter(offered, deps.config).routes())
+  if (deps.console) router.use(consoleRouter(deps.console).routes())
   mount(router, offered, deps)
-  const docs = docsRouter(offered, deps.config)
-  const pages = deps.console ? [docs, consoleRouter(deps.console)] : [docs]
   app.use(withoutTrailingSlash)
-  for (const one of [...pages, router]) app.use(one.routes())
-  app.use(methodOrPathUnknown([router, ...pages]))
+  app.use(router.routes())
+  app.use(methodOrPathUnknown(router))
   return app
 }
 
@@ -50,16 +46,23 @@ function offeredRoutes({ config, console }: Dependencies): readonly Route[] {
   return console ? routes : routes.filter((route) => !consoleRoutes.includes(route))
 }
 
-/** The default headers of an answer: most contain a person's data. */
-const DEFAULT_HEADERS = { 'Cache-Control': 'private, no-store', 'X-Content-Type-Options': 'nosniff' }
+/** Sets the default headers of an answer: most contain a person's data. */
+function setDefaultHeaders(res: ServerResponse): void {
+  res.setHeader('Cache-Control', 'private, no-store')
+  res.setHeader('X-Content-Type-Options', 'nosniff')
+}
 
-/** Request id, timing, and the one place where an error becomes an answer. */
+/** The client's address, request id, timing, and the one place where an error becomes an answer. */
 function answerAndLog(deps: Dependencies) {
+  const clientAddress = clientAddresses(deps.config.trustedProxies)
   return async (ctx: Context, next: Next) => {
     const started = performance.now()
-    const given = ctx.get('x-request-id')
-    const requestId = /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
-    ctx.set({ 'X-Request-Id': requestId, ...DEFAULT_HEADERS })
+    const { headers, socket } = ctx.req
+    ctx.request.ip = clientAddress(socket.remoteAddress, headers['x-forwarded-for'])
+    const given = headers['x-request-id']
+    const requestId = typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
+    ctx.res.setHeader('X-Request-Id', requestId)
+    setDefaultHeaders(ctx.res)
     try {
       await next()
     } catch (error) {
@@ -89,7 +92,7 @@ function refuse(ctx: Context, error: AppError): void {
 function answerError(ctx: Context, error: unknown, deps: Dependencies, requestId: string): void {
   const log = (err: unknown) =>
     deps.log.error({ err, requestId, method: ctx.method, route: ctx._matchedRoute }, 'request failed')
-  ctx.set(DEFAULT_HEADERS)
+  setDefaultHeaders(ctx.res)
   ctx.type = 'application/json'
   if (error instanceof AppError) {
     if (error.cause) log(error.cause)
@@ -181,14 +184,15 @@ const withoutConsole = (names: string) =>
     .join(',')
 
 /** Both spellings of a path are the same route (contract 1.1). */
-async function withoutTrailingSlash(ctx: Context, next: Next): Promise<void> {
-  if (ctx.path.length > 1 && ctx.path.endsWith('/')) ctx.path = ctx.path.replace(/\/+$/, '') || '/'
-  await next()
+function withoutTrailingSlash(ctx: Context, next: Next): Promise<void> {
+  const { path } = ctx
+  if (path.length > 1 && path.endsWith('/')) ctx.path = path.replace(/\/+$/, '') || '/'
+  return next()
 }
 
-function methodOrPathUnknown(routers: Router[]) {
+function methodOrPathUnknown(router: Router) {
   return async (ctx: Context) => {
-    const matched = routers.flatMap((router) => router.match(ctx.path, ctx.method).path)
+    const matched = router.match(ctx.path, ctx.method).path
     if (matched.length === 0) throw errors.noRoute()
     // A literal path is none of those it could be an id of.
     const parameters = Math.min(...matched.map((layer) => layer.paramNames.length))

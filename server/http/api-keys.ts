@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, hash, randomBytes } from 'node:crypto'
 import type { Database } from '../db/database.ts'
 import { listen } from '../db/listen.ts'
 import type { Logger } from '../log.ts'
@@ -81,12 +81,11 @@ class FoundKeys {
   }
 
   async find(key: string): Promise<string | undefined> {
-    const hash = hashApiKey(key)
-    const name = hash.toString('base64')
+    const name = hash('sha256', key, 'base64')
     const remembered = this.#known.get(name)
     if (remembered && remembered.untilMs > Date.now()) return remembered.id
     const before = this.#generation
-    const [row] = await this.#db.query<{ id: string }>('select id from api_key where key_hash = $1', [hash])
+    const [row] = await this.#db.query<{ id: string }>('select id from api_key where key_hash = $1', [hashApiKey(key)])
     // A change during the look-up may have been this very key.
     if (row && this.#listening && before === this.#generation)
       this.#known.set(name, { id: row.id, untilMs: Date.now() + REMEMBER_MS })

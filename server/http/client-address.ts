@@ -10,9 +10,10 @@ import { canonicalAddress, embeddedIpv4, inNetworks, networkList } from '../netw
  */
 export function clientAddresses(trustedProxies: readonly string[]) {
   const trusted = networkList(trustedProxies)
-  return (peer: string | undefined, forwardedFor: string): string => {
+  return (peer: string | undefined, forwardedFor: string | string[] | undefined): string => {
     let client = plainAddress(peer ?? '') ?? ''
-    const entries = forwardedFor.split(',')
+    if (forwardedFor === undefined) return client
+    const entries = String(forwardedFor).split(',')
     while (client && inNetworks(trusted, client)) {
       const before = plainAddress(withoutPort((entries.pop() ?? '').trim()))
       if (!before) break
@@ -28,6 +29,7 @@ const withoutPort = (entry: string) =>
 
 /** An address without its zone in one canonical spelling, IPv4 for a mapped one; undefined for any other text. */
 function plainAddress(text: string): string | undefined {
+  if (isIP(text) === 4) return text
   const address = canonicalAddress(text.replace(/%.*$/, ''))
   return address && (embeddedIpv4(address) ?? address)
 }

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import { errors } from '../errors.ts'
 
 /** A row that a page begins after, or ends before. */
@@ -15,9 +15,35 @@ export interface Mark {
 const PREFIX = 'prev_'
 const MAC_BYTES = 9
 
-/** Signs the mark and `scope`: the user and every filter, without which a cursor means nothing. */
+/** SHA-256's block, of which a key has the first half. */
+const BLOCK_BYTES = 64
+
+/** The key of HMAC-SHA256 (RFC 2104) as its two hashes begin with it. */
+interface Pads {
+  inner: Buffer
+  outer: Buffer
+}
+
+const padsOf = new WeakMap<Uint8Array, Pads>()
+
+function pads(key: Uint8Array): Pads {
+  let known = padsOf.get(key)
+  if (!known) {
+    const padded = Buffer.concat([key], BLOCK_BYTES)
+    known = { inner: padded.map((byte) => byte ^ 0x36) as Buffer, outer: padded.map((byte) => byte ^ 0x5c) as Buffer }
+    padsOf.set(key, known)
+  }
+  return known
+}
+
+/**
+ * Signs the mark and `scope`: the user and every filter, without which a cursor means nothing. HMAC-SHA256 from its two
+ * hashes takes half the time of an object that computes it; a page needs three.
+ */
 function mac(key: Uint8Array, scope: string, text: string): Buffer {
-  return createHmac('sha256', key).update(`${scope}\n${text}`).digest().subarray(0, MAC_BYTES)
+  const { inner, outer } = pads(key)
+  const within = hash('sha256', Buffer.concat([inner, Buffer.from(`${scope}\n${text}`)]), 'buffer')
+  return hash('sha256', Buffer.concat([outer, within]), 'buffer').subarray(0, MAC_BYTES)
 }
 
 /** Writes a cursor (contract 1.4): base64url with padding of `<instant>|<id>|<total>|<mac>`. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Context } from 'koa'
 
 /**
@@ -6,7 +6,7 @@ import type { Context } from 'koa'
  * not hash the bytes.
  */
 export function etagOf(...parts: readonly (string | number)[]): string {
-  return `W/"${createHash('sha1').update(parts.join(' ')).digest('base64url').slice(0, 20)}"`
+  return `W/"${hash('sha1', parts.join(' '), 'base64url').slice(0, 20)}"`
 }
 
 /** The ETags of answers that the client has. */

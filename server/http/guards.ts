@@ -32,7 +32,7 @@ export const SDK_KEY_HEADER = 'x-open-wearables-api-key'
 export async function authenticate(guard: Guard, ctx: Context, deps: Dependencies): Promise<Auth> {
   if (guard === 'public' || guard === 'app or developer') return { kind: 'public' }
   if (guard === 'key or link token' && ctx.query.link_token !== undefined) return { kind: 'link' }
-  const token = await bearerToken(ctx, deps)
+  const token = ctx.req.headers.authorization ? await bearerToken(ctx, deps) : undefined
   if (guard === 'developer') {
     if (token?.scope === 'sdk') throw errors.sdkTokenRefused()
     const developer = (await knownDeveloper(token, deps)) ?? (await signedIn(ctx, deps))

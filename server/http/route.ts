@@ -8,13 +8,11 @@ import type { Dependencies } from '../dependencies.ts'
 import { type AppError, errors, type Issue } from '../errors.ts'
 import type { Share } from '../limits.ts'
 import { requireAcceptable } from './accept.ts'
-import type { Answers } from './answers.ts'
 import { CSV_TYPE, type CsvForm, csvAnswers, csvDescription, csvHeaders } from './csv.ts'
 import { type Auth, authenticate, type Guard, requireOwner } from './guards.ts'
-import { gzipAnswer } from './gzip.ts'
 import type { FailurePage } from './page.ts'
 import { admitBody, bodyReader } from './read-body.ts'
-import { Reply } from './reply.ts'
+import { respond } from './respond.ts'
 import { compile, compileQuery } from './validate.ts'
 
 /** Maximum of fields in a query; Node's parser silently drops all others. */
@@ -132,31 +130,25 @@ export function route<
       const query = check(ctx.query, ['query'], issues)
       const caller = callerOf(auth, ctx)
       const forgetBody = readBody && (await admitBody(ctx, caller, deps.gates))
+      let result: unknown
       try {
         const body = await readBody?.(ctx, issues, deps.limits)
         if (issues.length > 0) throw definition.onInvalid?.() ?? errors.invalid(issues)
         const input = { params, query, body, auth, ctx } as Input<P, Q, B>
         const share = definition.shareOf?.(input.query) ?? definition.share
         const user = (input.params as { user_id?: string }).user_id
-        const result = await inShare(
+        result = await inShare(
           share ?? (definition.method === 'GET' ? 'read' : 'write'),
           { caller, user, ctx, deps, fromReplicas: definition.fromReplicas === true },
           (admitted) => handler(input, admitted),
         )
-        respond(ctx, definition.status ?? 200, table ? table.reply(result, ctx) : result)
       } finally {
         forgetBody?.()
       }
-      await send(ctx, caller, deps.answers)
+      const answer = table ? table.reply(result, ctx) : result
+      await respond(ctx, definition.status ?? 200, answer, { caller, answers: deps.answers })
     },
   }
-}
-
-/** Compresses an answer, and counts its bytes until they are taken: all of them while it is compressed. */
-async function send(ctx: Context, caller: string, answers: Answers): Promise<void> {
-  const compressed = answers.holding(caller, ctx.response.length ?? 0)
-  await gzipAnswer(ctx).finally(compressed)
-  answers.sending(caller, ctx.response.length ?? 0, ctx.res)
 }
 
 function bodyReaderOf({ body, bodyKind = 'json', bodyOptional = false }: Definition<TSchema, TSchema, TSchema>) {
@@ -240,24 +232,6 @@ async function inShare(
   } finally {
     leave()
   }
-}
-
-function respond(ctx: Context, status: number, result: unknown): void {
-  if (result instanceof Reply) {
-    const { Vary, ...headers } = result.headers
-    ctx.set(headers)
-    if (Vary) ctx.vary(Vary)
-    ctx.status = result.status
-    if (result.body === null) return
-    ctx.type = result.type
-    ctx.body = result.body
-    return
-  }
-  ctx.status = status
-  if (status === 204) return
-  // Koa turns a null body into 204: the JSON literal has to be sent as text.
-  ctx.type = 'application/json'
-  ctx.body = JSON.stringify(result)
 }
 
 /** Mounts routes; two hops from here to the SQL: wrapper, handler. */

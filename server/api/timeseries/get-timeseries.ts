@@ -227,6 +227,8 @@ async function replyFrom(
 }
 
 function formatOf(ctx: Context): (typeof FORMATS)[number] {
+  const { accept } = ctx.req.headers
+  if (accept === undefined || accept === '*/*') return 'application/json'
   const accepted = ctx.accepts(...FORMATS)
   return FORMATS.find((format) => format === accepted) ?? 'application/json'
 }
