@@ -24,8 +24,8 @@ t.test('a cursor has the first nine bytes of the HMAC of its scope and its text'
           .subarray(0, 9)
           .toString('base64url')
         t.equal(Buffer.from(cursor.replace(/^prev_/, ''), 'base64url').toString(), `${text}|${mac}`)
-        t.throws(() => readCursor(key, `${scope}.`, cursor), { status: 400 })
-        t.throws(() => readCursor(new Uint8Array(randomBytes(32)), scope, cursor), { status: 400 })
+        t.throws(() => readCursor(key, `${scope}.`, cursor), /cursor/i)
+        t.throws(() => readCursor(new Uint8Array(randomBytes(32)), scope, cursor), /cursor/i)
       },
     ),
   )
