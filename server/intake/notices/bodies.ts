@@ -1,3 +1,8 @@
+import { smallBodyBytes } from '../../limits.ts'
+
+/** A larger notice takes so long to store and to read that no other waits for it. */
+export const LARGE_NOTICE_BYTES = smallBodyBytes('identity')
+
 /** Bytes of bodies that are kept, and how long: in the usual case they are opened within a second. */
 export const NOTICE_BYTES = 16 * 1024 * 1024
 const KEPT_MS = 30_000

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Queryable } from '../../db/database.ts'
-import type { NoticeBodies } from './bodies.ts'
+import { LARGE_NOTICE_BYTES, type NoticeBodies } from './bodies.ts'
 
 // Notices are stored as they came, and answered once they are: what is in them is looked at later. Those that arrive while
 // others are being stored share the next statement.
@@ -22,8 +22,24 @@ interface Waiting {
   failed(error: unknown): void
 }
 
-/** The way of notices into the database. */
+/** The way of notices into the database: large ones are stored beside the others, which do not wait for them. */
 export class Inbox {
+  readonly #small: Line
+  readonly #large: Line
+
+  constructor(db: Queryable, bodies: NoticeBodies) {
+    this.#small = new Line(db, bodies)
+    this.#large = new Line(db, bodies)
+  }
+
+  /** Resolves when the notice is stored; rejects when it is not. The caller bounds how many bytes wait here. */
+  add(notice: ReceivedNotice): Promise<void> {
+    return (notice.body.length > LARGE_NOTICE_BYTES ? this.#large : this.#small).add(notice)
+  }
+}
+
+/** Notices that are stored in the order of receipt. */
+class Line {
   readonly #db: Queryable
   readonly #bodies: NoticeBodies
   readonly #waiting: Waiting[] = []
@@ -34,7 +50,6 @@ export class Inbox {
     this.#bodies = bodies
   }
 
-  /** Resolves when the notice is stored; rejects when it is not. The caller bounds how many bytes wait here. */
   add(notice: ReceivedNotice): Promise<void> {
     return new Promise((stored, failed) => {
       this.#waiting.push({ notice, stored, failed })

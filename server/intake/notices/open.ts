@@ -1,9 +1,8 @@
 import type { NoticesTask, Opened } from '../../../workers/notices.ts'
 import { type Database, databaseUnavailable, type Queryable, type Transaction } from '../../db/database.ts'
-import { smallBodyBytes } from '../../limits.ts'
 import type { OAuthParts } from '../../oauth/parts.ts'
 import type { Notice } from '../../providers/notices.ts'
-import type { NoticeBodies } from './bodies.ts'
+import { LARGE_NOTICE_BYTES, type NoticeBodies } from './bodies.ts'
 import { GRANTS_SQL, type NoticedGrant, Plan, storePlans } from './plan.ts'
 import { repeatsAmong } from './repeats.ts'
 
@@ -22,9 +21,6 @@ const BYTES_OF_FEW = 1024 * 1024
 
 /** So many of one person, in the mean, are many. */
 const MANY_OF_ONE = 20
-
-/** A larger one takes so long to read that others do not wait for it. */
-const LARGE_BYTES = smallBodyBytes('identity')
 
 /** When a notice of an account that nobody has connected is looked at again; after the last time it is forgotten. */
 const HELD_SECONDS: readonly number[] = [60, 300, 900]
@@ -69,7 +65,7 @@ export interface Lane {
 export const laneOf = (provider: string, isLarge: boolean): Lane => ({ provider, isLarge, bytes: BYTES })
 
 /** Whether a notice is large; an SQL expression of a row of `notification`. Its body is not read for that. */
-export const IS_LARGE = `octet_length(body) > ${LARGE_BYTES}`
+export const IS_LARGE = `octet_length(body) > ${LARGE_NOTICE_BYTES}`
 
 const LOCK_SQL = `select pg_try_advisory_xact_lock(hashtextextended('notices:' || $1 || case when $2 then ' large' else '' end, 0)) as free`
 

@@ -1,4 +1,4 @@
-// Nobody waits long for what others send: a push that takes long to read is opened beside the others, and while one person has
+// Nobody waits long for what others send: a push that takes long is stored and opened beside the others, and while one person has
 // many, few of them are opened at once.
 import t, { type Test } from 'tap'
 import { waitUntil } from '../../../server/db/embedded/processes.ts'
@@ -56,6 +56,23 @@ oneEngine(t, 'a small push does not wait for a large one', async (t, engine) => 
   reading.release()
   t.ok(await waitUntil(async () => (await left()).length === 0, 20_000, 20), 'and is opened then')
   t.equal((await app.db.query('select from upload')).length, 1, 'what it says is imported with the other')
+})
+
+oneEngine(t, 'a small push is answered while a large one is being stored', async (t, engine) => {
+  const { app, push } = await started(t, engine)
+  const stored = async () => (await app.db.query('select from notification')).length
+  // Another process is storing a large one, and does not come to an end.
+  const storing = await app.db.pool.connect()
+  await storing.query(`begin; select pg_advisory_xact_lock(hashtextextended('receive large notices', 0))`)
+  const large = push('anna', 1, 'x'.repeat(1_200_000))
+  const waits = `select from pg_stat_activity where wait_event = 'advisory' and query like 'select receive_notices%'`
+  t.ok(await waitUntil(async () => (await app.db.query(waits)).length > 0, 10_000, 5), 'the large one waits')
+  await push('anna', 2)
+  t.equal(await stored(), 1, 'the small one is stored')
+  await storing.query('rollback')
+  storing.release()
+  await large
+  t.equal(await stored(), 2, 'and then the large one')
 })
 
 oneEngine(t, 'of few people little is opened at once', async (t, engine) => {
