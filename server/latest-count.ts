@@ -1,4 +1,4 @@
-/** How often at most, unless told otherwise. */
+/** How often at most, unless set otherwise. */
 const EVERY_MS = 5_000
 
 /** A count that probes and metrics share: at most one every few seconds, never two at once. */

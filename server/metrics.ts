@@ -179,7 +179,7 @@ function noticeMetrics(registers: Registry[]): Pick<Metrics, 'notices' | 'notice
     }),
     noticesMissed: new Counter({
       name: 'pulsebase_notices_missed_total',
-      help: 'Pulls that found what is more than half an hour old, of which a notice should have told and none had',
+      help: 'Pulls that found what is more than half an hour old, of which a notice should have come and none had',
       labelNames: ['provider'],
       registers,
     }),

@@ -107,7 +107,7 @@ async function readAt(place: number, { choice, window, known }: Asked, signal: A
   }
 }
 
-/** The hours of a window: a first picture, which also tells the offsets from UTC. */
+/** The hours of a window: a first picture, which also has the offsets from UTC. */
 export const readCoarse = (choice: Choice, window: Window, signal: AbortSignal): Promise<Picture> =>
   readAt(LADDER.length - 1, { choice, window }, signal)
 

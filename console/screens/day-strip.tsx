@@ -11,7 +11,7 @@ import { address, go } from '../router.ts'
 import { count } from '../ui/words.ts'
 
 const DAYS = 365
-/** Of less a year has nothing to tell. */
+/** With fewer, a year has nothing to show. */
 const LEAST_HOURS = 48
 
 /** The last day of the year that a date is shown in: today, or the end of a calendar year of the past. */

@@ -5,7 +5,7 @@ import { type Coverage, type Finding, whyEmpty } from '../charts/coverage.ts'
 import { daysLater, longDate } from '../charts/time.ts'
 import { Empty, Shown } from './states.tsx'
 
-/** Days around an empty one that tell why. */
+/** Days around an empty one that explain it. */
 const AROUND = 32
 
 interface WhyProps {

@@ -53,7 +53,7 @@ const rows = [
     'Heart & Cardiovascular',
   ],
   // Near the top of Everest 34 % (Grocott 2009), of a dying patient 3 % (nurses on allnurses.com); up to 1 lie fractions.
-  // Survived: glucose 5,600 mg/dL (Soni, Diabetes Care 1990), alcohol 1,480. No range tells glucose in mmol/L.
+  // Survived: glucose 5,600 mg/dL (Soni, Diabetes Care 1990), alcohol 1,480. No range detects glucose in mmol/L.
   [20, 'oxygen_saturation', 'percent', 'avg', 2, 100, 'spo2.created', 'Blood & Respiratory'],
   [21, 'blood_glucose', 'mg_dl', 'avg', 1, 6000, 'blood_glucose.created', 'Blood & Respiratory'],
   // Up to 480/350 mmHg when lifting weights (MacDougall 1985). Mean pressures of premature babies fall to 23 ± 4 mmHg
@@ -161,7 +161,7 @@ const rows = [
   [205, 'uv_exposure', 'count', 'sum', 0, 50, 'environmental.created', 'Environmental'],
   [206, 'inhaler_usage', 'count', 'sum', 0, 1000, 'environmental.created', 'Environmental'],
   // On earth -89.2 to 56.7 °C (WMO): warmer is Fahrenheit. A sauna has 110, a chamber for cryotherapy -195. Humidity down
-  // to 0.33 %, so that a range cannot tell fractions. UV index 43.3 (Cabrol 2014).
+  // to 0.33 %, so that a range cannot detect fractions. UV index 43.3 (Cabrol 2014).
   [207, 'weather_temperature', 'celsius', 'avg', -100, 60, 'environmental.created', 'Environmental'],
   [208, 'weather_humidity', 'percent', 'avg', 0, 100, 'environmental.created', 'Environmental'],
   [209, 'elevation', 'meters', 'avg', -5000, 45_000, 'timeseries.created', 'Environmental'],

@@ -42,7 +42,7 @@ const STORING_MS = 30_000
 const LOCK_MS = 500
 
 /**
- * Stores a consent: its grant, the tokens sealed, and the connection of the user, with the event that tells of it. Other
+ * Stores a consent: its grant, the tokens sealed, and the connection of the user, with its event. Other
  * users of the account share the grant from then on. A user who had connected another account moves to this one; the one
  * left behind ends as by a disconnect.
  *

@@ -37,11 +37,11 @@ interface Ended {
   ended: boolean
 }
 
-/** Whose connection ends, and whether the provider is told. */
+/** Whose connection ends, and whether the provider is asked to end it, too. */
 export interface Ending {
   readonly userId: string
   readonly provider: string
-  /** Whether a provider that can be told of it is asked to end the grant, when nobody else uses it. */
+  /** Whether the provider is asked to end the grant, if it can be and nobody else uses it. */
   readonly tellProvider: boolean
 }
 
@@ -123,7 +123,7 @@ const REMOVE_SQL = `
   from gone
   where $2 and state = 'live' and access is not null`
 
-/** Removes those of some grants, locked by `lockGrants`, that no connection uses, and has the provider told that they end. */
+/** Removes those of some grants, locked by `lockGrants`, that no connection uses, and queues the request that ends them at the provider. */
 export async function removeUnused(tx: Transaction, grants: readonly string[], tellProvider: boolean): Promise<void> {
   if (grants.length > 0) await tx.query(REMOVE_SQL, [grants, tellProvider])
 }

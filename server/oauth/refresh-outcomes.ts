@@ -28,7 +28,7 @@ const DOUBT_WAITS_SECONDS: readonly number[] = [0, 60, 300, 900]
 const CONFIRM_SECONDS: readonly number[] = [60]
 const CONFIRM_IN_DOUBT_SECONDS: readonly number[] = [60, 300, 900]
 
-/** Our own settings are wrong: the operator is told, and people's connections stay. */
+/** Our own settings are wrong: the log says so, and people's connections stay. */
 const MISCONFIGURED_SECONDS = 1_800
 
 /** A provider that refuses so many grants in ten minutes, and more than it refreshes, has an outage; a day at most. */

@@ -152,7 +152,7 @@ async function lookAt(tx: Transaction, parts: OAuthParts, grantId: string, { ref
   if (grant.state === 'ended') return { failure: errors.authorizationExpired(provider) }
   const access = opened(parts, grant, 'access')
   const refreshToken = opened(parts, grant, 'refresh')
-  // Nobody can tell what it is: connections are not ended for that.
+  // It may be anything: connections are not ended for that.
   if (access === UNREADABLE || refreshToken === UNREADABLE) return { failure: await pauseUnreadable(tx, parts, grant) }
   const left = grant.left_seconds ?? Number.POSITIVE_INFINITY
   const good = access !== null && version !== refused

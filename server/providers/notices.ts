@@ -35,13 +35,13 @@ export interface Notices {
   /** A body that came within the last week is the same notice again, and says nothing new. Absent: it may. */
   readonly repeats?: boolean
   /**
-   * What notices tell of, beside workouts and nights: when a pull finds some that is new, one was missed. Without what also
-   * comes from elsewhere, of which nothing is told.
+   * What notices are about, beside workouts and nights: when a pull finds new data of it, one was missed. Without what also
+   * comes from elsewhere, which is not notified.
    */
   readonly tells?: readonly (SeriesName | 'health_score' | 'meal')[]
   /** What a notice says; empty: nothing of use. Runs in a worker thread. */
   open(body: OpenedBody): readonly Notice[] | 'malformed'
-  /** The requests by which the provider is told where to notify; absent: an operator does that on its pages. */
+  /** The requests that register our address at the provider; absent: an operator does that on its pages. */
   readonly subscriptions?: (application: Application) => Subscriptions
   /** The same where each account has to be subscribed to by itself. */
   readonly accountSubscriptions?: (application: Application) => AccountSubscriptions
@@ -109,7 +109,7 @@ export type Notice = {
       readonly args?: Json
       /** A piece of the body; absent: all of it. */
       readonly body?: Uint8Array
-      /** Of a provider that sends the past so (`Provider.backfill`): what tells it from what is new. Absent: it is new. */
+      /** Of a provider that sends the past so (`Provider.backfill`): what distinguishes it from new data. Absent: it is new. */
       readonly covers?: Covers
       /**
        * What the elements of the body, a JSON list, are states of, in their order: an older one that comes later is left out.
@@ -162,7 +162,7 @@ export interface Application {
 }
 
 /**
- * How a provider is told where to notify. Requests name no account: `as` is 'nobody' or 'application' (`Api.application`),
+ * How our address is registered at a provider. Requests name no account: `as` is 'nobody' or 'application' (`Api.application`),
  * and headers hold what the provider wants of the application. What is not offered is absent, and answered 501.
  */
 export interface Subscriptions {
@@ -188,7 +188,7 @@ export interface Subscriptions {
   refusal?(answer: Answer): 'exists' | 'missing' | undefined
 }
 
-/** How a provider is told where to notify of one account; requests are made with its token. */
+/** How our address is registered for one account; requests are made with its token. */
 export interface AccountSubscriptions {
   /** What is to be subscribed to; `scope`: granted names (`grantedScopes`), null = everything. */
   wanted(scope: ReadonlySet<string> | null): readonly string[]

@@ -267,7 +267,7 @@ export interface Stream {
   isEmpty?(answer: Answer, asked: Request): boolean
   /** The one after a request whose answer cannot be used, which keeps no other day back. Absent: there the window ends. */
   skip?(asked: Request): Request | null
-  /** The zone that an answer tells of, for parts that do not say: an IANA name or an offset; null: none. */
+  /** The zone that an answer names, for parts that do not: an IANA name or an offset; null: none. */
   zone?(answer: Answer, asked: Request): string | null
   /** What else has to be asked for because of this answer; asked for once the answer is stored. */
   follow?(answer: Answer, asked: Request, state: StreamState): readonly Wish[]
@@ -306,7 +306,7 @@ export type BackfillVerdict =
 
 /** A single thing that can be asked for: a workout, a night, what belongs to a day. Its answers are parts of `stream`. */
 export interface ObjectKind {
-  /** Whose scope it needs, whose mapping reads it, and whose report tells of it. */
+  /** Whose scope it needs, whose mapping reads it, and whose report includes it. */
   readonly stream: string
   /** The request for it; null: these `args` name nothing that can be asked for. */
   request(args: Json, state: StreamState): Request | null
@@ -364,7 +364,7 @@ export interface Window {
 export interface StreamState {
   /** Granted names (`grantedScopes`); null: the provider does not say, so everything. */
   readonly scope: ReadonlySet<string> | null
-  /** The person's zone, as far as profile and pages told. */
+  /** The person's zone, as far as profile and pages named it. */
   readonly zone: string | null
   /** What the caller of a sync asked for beside its range (contract 7.1). */
   readonly options: Readonly<Record<string, Json>>
@@ -389,7 +389,7 @@ export type Granularity = 'raw' | 'hourly' | 'daily'
 export interface WorkoutQuery {
   /** The last 30 days unless the caller names a range. */
   readonly window: Window
-  /** How many are wanted, where the provider can be told. */
+  /** How many are wanted, where the provider takes a number. */
   readonly limit: number
   /** What else the caller asked for. */
   readonly options: Readonly<Record<string, Json>>

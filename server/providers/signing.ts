@@ -28,7 +28,7 @@ export function isSignedBy(
     if (!secret) continue
     const hmac = createHmac('sha256', secret)
     for (const piece of pieces) hmac.update(piece)
-    // All of them are tried, so that the time does not tell which.
+    // All of them are tried, so that the time does not reveal which.
     if (timingSafeEqual(hmac.digest(), signature)) found = true
   }
   return found

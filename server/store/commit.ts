@@ -23,7 +23,7 @@ import { removeUnlisted } from './spans.ts'
 import { rejectFurtherSources } from './too-many-sources.ts'
 import { noteZones, withZones, zonesFor } from './zones.ts'
 
-/** What writing an upload did; `ignored` and `duplicates` include what only the database could tell. */
+/** What writing an upload did; `ignored` and `duplicates` include what only the database knows. */
 export interface Outcome {
   /** Skipped: the batch holds something, but nothing of a kind that is stored. */
   status: 'success' | 'partial' | 'skipped' | 'failed'
@@ -123,7 +123,7 @@ export async function rehearseBatches(
 }
 
 /**
- * Writes everything a batch holds and the events that tell of it, inside the caller's transaction, which holds the user's
+ * Writes everything a batch holds and its events, inside the caller's transaction, which holds the user's
  * ingest lock.
  */
 async function writeBatch(tx: Transaction, to: BatchTarget, received: Batch): Promise<Outcome> {

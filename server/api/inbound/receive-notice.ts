@@ -21,7 +21,7 @@ export const receiveNotice = route(
     operationId: 'receiveNotice',
     summary: 'Receive a notification of a provider',
     description:
-      'The address to register at the provider, which signs what it sends. A notification about an account that nobody has connected, or that tells nothing of use, is answered 200 as well. HEAD answers 200.',
+      'The address to register at the provider, which signs what it sends. A notification about an account that nobody has connected, or that says nothing of use, is answered 200 as well. HEAD answers 200.',
     tag: 'Provider webhooks',
     guard: 'public',
     params: NotifyingPath,

@@ -34,7 +34,7 @@ export const updateProvider = route(
     operationId: 'updateProvider',
     summary: 'Change the settings of a provider',
     description:
-      'Absent and null fields stay unchanged. With the mode `webhook`, a provider that can be told where to notify is subscribed to, at this service, unless that was done before.',
+      'Absent and null fields stay unchanged. With the mode `webhook`, Pulsebase subscribes to a provider that takes subscriptions, at this service, unless that was done before.',
     tag: 'Providers',
     guard: 'developer',
     params: Type.Object({ provider: Type.String() }),

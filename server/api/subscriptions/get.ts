@@ -11,7 +11,7 @@ export const getProviderSubscription = route(
     path: '/api/v1/providers/{provider}/webhooks/subscriptions/{subscription_id}',
     operationId: 'getProviderSubscription',
     summary: 'A subscription at a provider',
-    description: 'Null when there is none of this id. Only of providers that tell of a single one (oura).',
+    description: 'Null when there is none of this id. Only of providers that return a single one (oura).',
     tag: 'Provider webhooks',
     guard: 'developer',
     share: 'own',

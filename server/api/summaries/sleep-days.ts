@@ -21,7 +21,7 @@ const MEANS = {
 const seriesId = (name: SeriesName) => seriesByName.get(name)?.id as number
 const HEART_RATE = seriesId('heart_rate')
 
-/** Who may tell of dates: phones say when they measured. */
+/** Who may report dates: phones say when they measured. */
 const CLOUDS = providers.filter(({ hasCloudApi }) => hasCloudApi).map(({ provider }) => provider)
 
 const FIELDS = new Map(Object.entries(MEANS).map(([field, name]) => [seriesId(name), field as keyof Means]))
@@ -59,9 +59,9 @@ export interface SleepRow extends Means {
  * sum of what one source measured during its main sleep, or its naps if there is nothing else: the source of the night,
  * else the best of its provider, else the best of all (decision D-27). What was entered by hand counts only where none of
  * them measured anything. At the end of a night its own source says what it measured in all of it: for that source alone
- * the end is included, unless further sleep begins there. What a cloud provider tells of a date, such as Oura's oxygen
+ * the end is included, unless further sleep begins there. What a cloud provider reports of a date, such as Oura's oxygen
  * saturation, belongs to the night of that date, wherever its person was: it is alone in the first quarter hour of the date in
- * UTC, without an offset. No provider tells of a date's heart rate.
+ * UTC, without an offset. No provider reports a date's heart rate.
  */
 const SLEEP_SQL = (order: 'asc' | 'desc') => `
   with source as materialized (

@@ -253,7 +253,7 @@ async function readRows(
   })
 }
 
-/** An account that nobody has connected, of which a notice tells. */
+/** An account that nobody has connected, which a notice is about. */
 interface Unknown {
   readonly id: number
   readonly account: string

@@ -85,7 +85,7 @@ const DOUBT_SQL = `
   )
   from doubted`
 
-// Of a consent since then, and of what was told of since then, the newer one counts.
+// Of a consent since then, and of what a notice said since then, the newer one counts.
 const SCOPE_SQL = `
   with changed as (
     update provider_grant

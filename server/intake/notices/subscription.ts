@@ -18,7 +18,7 @@ import type { KeepLease } from './lease.ts'
 /** Characters of a provider's answer that a result repeats. */
 const TEXT = 300
 
-/** What telling providers where to notify works with. */
+/** What registering our address at providers works with. */
 export interface SubscriptionMeans {
   readonly parts: Pick<OAuthParts, 'db' | 'vault' | 'http' | 'clients' | 'metrics' | 'log'>
   noticesOf(provider: string): Notices | undefined

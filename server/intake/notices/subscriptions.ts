@@ -19,7 +19,7 @@ import {
 // The operations on a provider's subscriptions; each is done while nobody else changes them, and looks first at what is
 // there.
 
-/** Whether a provider can be told where to notify. @throws AppError unsupported, not_configured */
+/** Whether our address can be registered at a provider. @throws AppError unsupported, not_configured */
 export function requireSubscriptions({ parts, noticesOf }: SubscriptionMeans, provider: string) {
   const notices = noticesOf(provider)
   if (!notices?.subscriptions) throw errors.noSubscriptions()

@@ -28,7 +28,7 @@ export class Gathered {
   #pieces: Piece[] = []
   #parts = 0
   #bytes = 0
-  /** The person's zone, as pages told it; null: not known. */
+  /** The person's zone, as pages name it; null: not known. */
   zone: string | null
   /** Another process has the grant, or a task was cancelled: nothing of this turn is stored any more. */
   lost = false

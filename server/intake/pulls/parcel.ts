@@ -128,7 +128,7 @@ export interface Parcel {
   readonly runKey: string
   readonly parts: readonly ParcelPart[]
   readonly outcomes: readonly Outcome[]
-  /** The person's zone, as pages told it; null: not known. */
+  /** The person's zone, as pages name it; null: not known. */
   readonly zone: string | null
 }
 

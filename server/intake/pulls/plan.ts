@@ -41,7 +41,7 @@ interface DueGrant {
   issuer: string | null
   granted_ms: number
   now_ms: number
-  /** Whether a pull found, in the last day, what no notice had told of, or the account cannot be subscribed to. */
+  /** Whether a pull found, in the last day, what no notice had named, or the account cannot be subscribed to. */
   missed: boolean
   cursors: Record<
     string,
@@ -78,7 +78,7 @@ const DUE_SQL = `
   limit ${AT_ONCE}
   for update skip locked`
 
-// A provider that has told nothing for a day may not know where to.
+// A provider that has sent nothing for a day may have no subscription.
 const ENABLED_SQL = `
   select p.provider, s.live_sync_mode as mode,
          exists (

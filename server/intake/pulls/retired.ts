@@ -5,7 +5,7 @@ import { isoInstant } from '../../time.ts'
 /** How long nobody is asked at a provider that says that its API has ended. */
 const CLOSED_MS = 86_400_000
 
-/** The providers that have ended their API (`retired` of `Verdict`), as far as this process was told. */
+/** The providers that have ended their API (`retired` of `Verdict`), as far as this process has seen. */
 export class RetiredApis {
   readonly #untilMs = new Map<string, number>()
 

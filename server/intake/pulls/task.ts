@@ -22,7 +22,7 @@ const CLOSED_SECONDS = 86_400
 /** How long a task is tried again that fails for reasons that may pass. */
 const GIVE_UP_DAYS = { pull: 1, sync: 1, notice: 1, object: 1, history: 7, backfill: 7 } as const
 
-/** Notices come before what they tell of can be asked for: what is not there is asked for again after so long. */
+/** Notices come before what they name can be asked for: what is not there is asked for again after so long. */
 const MISSING_SECONDS: readonly number[] = [60, 600]
 
 const SAME_PAGE = 'The provider names the same page again and again'

@@ -12,7 +12,7 @@ const REACHES = [
   { days: 7, everyMs: DAY_MS },
 ] as const
 
-/** Whether a stream has a past that can be asked for; others tell what is now, or come with notices only. */
+/** Whether a stream has a past that can be asked for; others have only what is now, or come with notices. */
 export const hasPast = ({ historyDays }: Pick<Stream, 'historyDays'>): boolean => historyDays !== 0
 
 /** How far a stream is stored; instants in epoch milliseconds. */

@@ -7,10 +7,10 @@ import type { Outcome } from '../../store/commit.ts'
 import { isoInstant } from '../../time.ts'
 import type { StoredUpload } from './stored.ts'
 
-/** So late a notice may be: of what was before, one should have told. */
+/** So late a notice may be: of what was before, one should have come. */
 const LATE_MS = 30 * 60_000
 
-// Of what was before the consent no notice tells.
+// No notice is about what was before the consent.
 const MISSED_SQL = `
   update provider_grant g
   set missed_at = now(), next_pull_at = least(next_pull_at, now() + interval '1 hour')
@@ -21,7 +21,7 @@ const MISSED_SQL = `
   returning g.id`
 
 /**
- * Notes when a pull brought something new of which no notice has told, though the provider tells of such
+ * Notes when a pull brought something new that no notice has named, though the provider notifies such
  * (`Notices.tells`): the account is pulled more often for a day (server/intake/pulls/plan.ts), and the operator sees it
  * in a metric.
  */
@@ -42,7 +42,7 @@ export async function noteMissed(
   const missed = await db.query<{ id: string }>(MISSED_SQL, [connection, isoInstant(last), mode])
   for (const { id: grant } of missed) {
     metrics.noticesMissed.labels(provider).inc()
-    log.warn({ provider, grant }, 'a pull found what no notice had told of')
+    log.warn({ provider, grant }, 'a pull found what no notice had named')
   }
 }
 

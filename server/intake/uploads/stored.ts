@@ -19,7 +19,7 @@ export interface StoredUpload {
   received_at: string
 }
 
-/** How `commitBatch` is told how an upload came. */
+/** How an upload came, for `commitBatch`. */
 export const cameBy = ({ channel, connection_id: id, sync_type: scope }: StoredUpload) => ({
   scope,
   ...(channel !== 'sdk' && { connection: { id } }),

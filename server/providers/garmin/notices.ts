@@ -131,7 +131,7 @@ function startOf({ summary, samples, ...item }: Summary): number {
   return Date.parse(String(item.calendarDate ?? item.periodStartDate ?? item.periodStartDateStr))
 }
 
-/** The same summaries may be told of again, under another token. */
+/** The same summaries may be announced again, under another token. */
 function addFetch(asked: Map<string, Notice>, { account, stream }: Omit<Carried, 'items'>, address: string): void {
   const url = summariesAt(address)
   if (url === undefined) return

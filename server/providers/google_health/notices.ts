@@ -62,13 +62,13 @@ function isVerification(body: Uint8Array): boolean {
   }
 }
 
-/** Types of which Google tells nothing, by those of which it does and that come with them. */
+/** Types that Google does not notify, by the notified ones that they come with. */
 const companions: ReadonlyMap<string, readonly string[]> = new Map([
   ['steps', ['active-energy-burned', 'basal-energy-burned']],
   ['sleep', ['oxygen-saturation', 'core-body-temperature', 'daily-vo2-max']],
 ])
 
-/** A device tells of each of its syncs. */
+/** Google notifies each sync of a device. */
 const EVERY_SECONDS = 60
 
 /** What notices say: one, or a list. One that cannot be read costs no other. */

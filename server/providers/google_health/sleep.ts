@@ -14,7 +14,7 @@ const stages: ReadonlyMap<string, SleepStageName> = new Map([
 
 /** Adds a night or a nap (docs/providers.md). Returns its start; undefined: it is not ready, or cannot be read. */
 export function sleep(out: Out, value: Item, name: string | undefined): number | undefined {
-  // It is told of again when it is.
+  // Google sends it again when it is.
   if (value.boolean('metadata', 'processed') === false) return undefined
   const start = startOf(value)
   const end = value.instant('interval', 'endTime')
@@ -52,7 +52,7 @@ function totalsOf(value: Item) {
   }
 }
 
-/** The stages; undefined: Google tells of none. */
+/** The stages; undefined: Google has none. */
 function stagesOf(value: Item, startMs: number, endMs: number): NightPart['stages'] {
   const told = value.objects('stages').flatMap((one): Level[] => {
     const [from, until] = [one.instant('startTime'), one.instant('endTime')]

@@ -37,7 +37,7 @@ function listed({ start_date = '', end_date = '' }: Form, isOfDays: boolean): Js
 
 const dateAt = (ms: number) => new Date(ms).toISOString().slice(0, 10)
 
-/** What notices tell of: the collections that are subscribed to. */
+/** What notices are about: the collections that are subscribed to. */
 export const noticed = [
   'workout',
   'sleep',

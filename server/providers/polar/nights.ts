@@ -3,7 +3,7 @@ import { listAt, textAt, valueAt } from '../answers.ts'
 import type { Json } from '../part.ts'
 import type { Answer } from '../provider.ts'
 
-// Much of what Polar measures has a date and times of day, and no zone: the nights tell where the person was.
+// Much of what Polar measures has a date and times of day, and no zone: the nights show where the person was.
 
 /** Start and end in epoch milliseconds, and minutes east of UTC or null, of nights by their dates. */
 export type Nights = Readonly<Record<string, readonly [startMs: number, endMs: number, zoneMin: number | null]>>

@@ -15,7 +15,7 @@ import type {
 import type { Answer, Wish } from '../provider.ts'
 import { fromHex, isSignedBy } from '../signing.ts'
 
-/** How Polar notifies: what there is to fetch. That somebody has left is not told. */
+/** How Polar notifies: what there is to fetch. Polar does not notify that somebody has left. */
 export const notices: Notices = {
   limitBytes: 64 * 1024,
   givesSigningSecret: true,

@@ -84,7 +84,7 @@ function biometrics(out: Out, part: Part): void {
   }
 }
 
-/** Nights, of which there are totals only; naps are not told from them. */
+/** Nights, of which there are totals only; naps are not distinguished. */
 function sleep(out: Out, part: Part): void {
   if (isNothing(part)) return
   for (const night of out.items('data')) {

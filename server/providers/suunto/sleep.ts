@@ -2,7 +2,7 @@ import { DAY_MS } from '../../time.ts'
 import type { At, Item, Out, Part } from '../part.ts'
 import { beats, positive, rowsOf } from './items.ts'
 
-// Nights and naps, of which Suunto tells totals only (docs/providers.md).
+// Nights and naps, of which Suunto has totals only (docs/providers.md).
 
 /** A night as it is known. */
 interface Known {
@@ -14,7 +14,7 @@ interface Known {
   readonly seconds: number
 }
 
-/** Nights; while one goes on it is told of as far as it is, under the same id, and the longest counts. */
+/** Nights; while one goes on Suunto sends it so far, under the same id, and the longest counts. */
 export function sleep(out: Out, part: Part): void {
   const nights = new Map<string, Known>()
   for (const [row, at] of rowsOf(out, part)) {
@@ -48,7 +48,7 @@ function add(out: Out, night: Known): void {
   if (!isNap) {
     out.once('resting_heart_rate', end, beats(row, 'entryData', 'HRMin'), externalId)
     out.once('heart_rate_variability_rmssd', end, positive(row, 'entryData', 'AvgHRV'), externalId)
-    // Where the night ended as far as it was told of before.
+    // Where the night ended as far as it was sent before.
     out.only({ series: 'resting_heart_rate' }, start.ms, Math.min(end.ms, start.ms + DAY_MS))
   }
   const value = positive(row, 'entryData', 'SleepQualityScore')

@@ -146,7 +146,7 @@ const workout: ObjectKind = {
 /** What is asked for by itself. */
 export const objects = { workout }
 
-/** A workout of which a notice told. */
+/** A workout that a notice named. */
 export const wishFor = (key: string): Wish => ({
   kind: 'object',
   object: 'workout',

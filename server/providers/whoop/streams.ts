@@ -101,7 +101,7 @@ export const streams: readonly Stream[] = [
 
 /**
  * `args` of the requests for recoveries. A recovery names its sleep and its cycle, and says neither when these were nor in
- * which zone: so the sleeps are asked for first, or the cycles if sleeps were not granted, and what they told goes with the
+ * which zone: so the sleeps are asked for first, or the cycles if sleeps were not granted, and what they say goes with the
  * pages of recoveries, to their mapping too.
  */
 export interface RecoveryArgs {
@@ -145,7 +145,7 @@ function nextRecovery(answer: Answer, asked: Request): Request | null {
   return more ? { ...more, args: { ...args, ...told } } : recoveries((asked.memo ?? {}) as Form, told)
 }
 
-/** How many of the last recoveries so far WHOOP made at one instant: these have that time only, if nothing tells of them. */
+/** How many of the last recoveries so far WHOOP made at one instant: these have that time only, if nothing else names them. */
 function madeTogether(answer: Answer, { before }: RecoveryArgs): Pick<RecoveryArgs, 'before'> {
   const all = listAt(answer.json, 'records').map((record) => textAt(record, 'created_at') ?? '')
   const last = all.at(-1)

@@ -56,7 +56,7 @@ const wrong: readonly (readonly [first: number, last: number])[] = [
 const TOO_MANY = 601
 const TIMEOUT = 522
 
-/** Neither the window of the limit nor a time to wait is told. */
+/** Withings states neither the window of the limit nor a time to wait. */
 const WAIT_SECONDS = 60
 const TOKEN_WAIT_SECONDS = 10
 

@@ -57,7 +57,7 @@ const categories: ReadonlyMap<string, readonly [scope: string, ...streams: strin
 /** Not subscribed to by us; where somebody else did, it is in the time series of the day. */
 const OF_VARIABILITY = '62'
 
-/** One weighing is told of several times. */
+/** Withings notifies one weighing several times. */
 const EVERY_SECONDS = 30
 
 function open({ body, atMs }: OpenedBody): readonly Notice[] | 'malformed' {

@@ -91,7 +91,7 @@ function addNight(out: Out, night: Night, rank: number, known?: Stages): boolean
   out.once('respiratory_rate', end, data.rr_average || undefined, externalId)
   const disturbances = data.apnea_hypopnea_index ?? data.breathing_disturbances_intensity
   out.once('breathing_disturbance_index', end, disturbances, externalId)
-  // A plan without scores leaves them out: one that was told before stays.
+  // A plan without scores leaves them out: one that was sent before stays.
   const value = data.sleep_score || undefined
   if (value !== undefined) out.score({ category: 'sleep', externalId, at: end, value, night: externalId })
   return true

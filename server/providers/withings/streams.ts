@@ -51,7 +51,7 @@ function next({ json }: Answer, asked: Request): Request | null {
   return { ...request, form: { ...asked.form, offset: String(offset) } }
 }
 
-/** What a request of measurements tells its mapping: all that there is in a span (`listing`). */
+/** What a request of measurements passes to its mapping: all that there is in a span (`listing`). */
 export interface MeasureArgs {
   readonly listed: Json
   /** Temperatures come from measurements only. */

@@ -11,8 +11,8 @@ interface Place {
 
 /**
  * Whether the events of rebuilt sessions are live or of the past, in their order. Once live data has changed a session, it
- * and what it becomes stay live, so that who was told of it is told what becomes of it; null: one of before there were
- * scopes, which everybody was told of. `scope`: of what changed them now, null if nothing came.
+ * and what it becomes stay live, so that whoever got its event gets what becomes of it; null: one of before there were
+ * scopes, which everybody got. `scope`: of what changed them now, null if nothing came.
  */
 export function scopesOf(
   rebuilt: readonly Place[],

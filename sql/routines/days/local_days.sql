@@ -28,7 +28,7 @@ language sql immutable parallel safe
 return the_series in (1, 80, 5001, 5080);
 
 -- The place of a minute with `n` samples among the values that are counted. Means of heart rate have two places for each
--- number from 50 to 167: the number itself, and what lies between it and the next; below and above nothing is told apart,
+-- number from 50 to 167: the number itself, and what lies between it and the next; below and above nothing is distinguished,
 -- since the bounds of effort are shares of a largest heart rate from 100 to 220 (see effort_bounds). Means are not whole,
 -- and those that differ by less than a billionth are the same. Sums of steps have two: fewer than 30, and from 30 on,
 -- which make a minute an active one (contract 12.3).

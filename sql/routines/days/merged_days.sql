@@ -100,7 +100,7 @@ end
 $$;
 
 -- What of a series counts on each of the local days [first_day, end_day), when it counts in the quarter hours `free` only.
--- `n` are the samples that start in these, and it may be 0. `cut` tells that only a part of some record counts, which may add
+-- `n` are the samples that start in these, and it may be 0. `cut` says that only a part of some record counts, which may add
 -- nothing to what is left out: a record of no steps.
 create or replace function counted_parts(the_source int4, the_series int2, free tstzmultirange, first_day int4, end_day int4)
 returns table (day int4, n int8, total float8, lowest float8, highest float8, cut boolean)

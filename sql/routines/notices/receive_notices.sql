@@ -1,5 +1,5 @@
 -- Stores notices in the order of receipt; the same one again, while it waits, is one. Returns the ids of the new
--- ones, in that order. Processes that open them are told.
+-- ones, in that order. Processes that open them are notified.
 -- One statement at a time: ids are committed in their order, so that none is opened before an earlier one of another
 -- process, and two processes that receive the same notices in another order do not wait for each other. Large ones (more
 -- than LARGE_NOTICE_BYTES, 1 MiB), which take long to write and come alone, are in a line of their own, as when they are opened.

@@ -90,7 +90,7 @@ $$;
 
 -- Opens the run of a sync for one of those whose data it brings, unless it is there; returns its key. A key names one run:
 -- those of others than the user who asked have the user behind it; `asking` null = that one is gone. `the_source`: pull,
--- webhook for what a notice told of, or backfill for the past that comes as notices.
+-- webhook for what a notice named, or backfill for the past that comes as notices.
 create or replace function open_run(
   the_user uuid, the_provider text, the_run text, asking uuid, the_scope text, span tstzrange, streams text[],
   the_source text default 'pull'
