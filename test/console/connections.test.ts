@@ -102,7 +102,7 @@ t.test('connections in the console', { skip: !chromium && 'no Chromium is instal
   })
 
   await journey('while the service is out of order, the page stays, and a key that is shown once', async (t) => {
-    const { page } = await signedIn(t, { expected: /status of (503|429)/ })
+    const { page } = await signedIn(t, { expected: /status of (503|429)/, isOwn: true })
     await page.clock.install()
     await show(page)
     await page.getByRole('button', { name: 'Upload with curl' }).click()

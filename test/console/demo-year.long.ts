@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { createTestDatabase } from '../support/app.ts'
-import { installedChromium, openWindow, startBrowser } from '../support/browser.ts'
+import { installedChromium, openWindow, sharedBrowser } from '../support/browser.ts'
 import { tableOf } from '../support/console-journeys.ts'
 import { engines } from '../support/servers.ts'
 import { onDatabase, type Service, startService } from '../support/service.ts'
@@ -26,7 +26,7 @@ t.test('a year of the demo', { skip: !chromium && 'no Chromium is installed' }, 
   const [link = ''] = /http\S+\/console#code=\S+/.exec(service.output()) ?? []
   const { origin } = new URL(link)
   const problems: string[] = []
-  const browser = await startBrowser(t, chromium)
+  const browser = await sharedBrowser(chromium)
   const { page } = await openWindow(t, { browser, origin, problems }, {})
   await page.goto(link)
   await page.getByRole('button', { name: 'Show demo data' }).press('Enter')

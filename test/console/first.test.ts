@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { createTestDatabase, startTestApp } from '../support/app.ts'
-import { installedChromium, openWindow, startBrowser } from '../support/browser.ts'
+import { installedChromium, openWindow, sharedBrowser } from '../support/browser.ts'
 import { HOSTILE, openConsoleWindows } from '../support/console-window.ts'
 import { body, heartRate, startImports } from '../support/sdk.ts'
 import { engines } from '../support/servers.ts'
@@ -22,7 +22,7 @@ t.test('from the first start to the first chart of demo data', { skip }, async (
   const started = performance.now()
   const service = await startService(t, { ...onDatabase(database), EVENT_FEED_ENABLED: 'true' })
   const [link = ''] = /http\S+\/console#code=\S+/.exec(service.output()) ?? []
-  const browser = await startBrowser(t, chromium)
+  const browser = await sharedBrowser(chromium)
   const problems: string[] = []
   const { page } = await openWindow(t, { browser, origin: new URL(link).origin, problems }, {})
   await page.goto(link)

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { createTestDatabase } from '../support/app.ts'
-import { installedChromium, openWindow, startBrowser } from '../support/browser.ts'
+import { installedChromium, openWindow, sharedBrowser } from '../support/browser.ts'
 import { engines } from '../support/servers.ts'
 import { onDatabase, startService } from '../support/service.ts'
 
@@ -74,7 +74,7 @@ t.test('the pace of the console', { skip: !chromium && 'no Chromium is installed
   const { origin } = new URL(link)
   t.comment(`started after ${Math.round(performance.now() - started)} ms`)
   const problems: string[] = []
-  const browser = await startBrowser(t, chromium)
+  const browser = await sharedBrowser(chromium)
   const { page } = await openWindow(t, { browser, origin, problems }, {})
   await page.goto(link)
   const button = page.getByRole('button', { name: 'Show demo data' })

@@ -2,7 +2,7 @@
 import { access, mkdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import type { Test } from 'tap'
+import root, { type Test } from 'tap'
 import { THOROUGH } from './thorough.ts'
 
 const PLACES = [
@@ -25,10 +25,16 @@ export async function installedChromium(): Promise<string | undefined> {
   return undefined
 }
 
-/** A browser that ends with the test. */
-export async function startBrowser(t: Test, executablePath: string): Promise<Browser> {
-  const browser = await chromium.launch({ executablePath })
-  t.teardown(() => browser.close())
+let browser: Promise<Browser> | undefined
+
+/** The browser of this process, which ends with it: each test has windows of its own. */
+export function sharedBrowser(executablePath: string): Promise<Browser> {
+  if (!browser) {
+    // Without a graphics card the processor plays one, for whatever Debian has Chromium draw with it.
+    const started = chromium.launch({ executablePath, args: ['--disable-gpu'] })
+    root.teardown(async () => (await started).close())
+    browser = started
+  }
   return browser
 }
 
@@ -38,6 +44,8 @@ export interface View {
   dark?: boolean
   /** Reports that the test causes on purpose. */
   expected?: RegExp
+  /** Another window than that of the tests before, for whoever changes more of it than the page. */
+  isOwn?: boolean
 }
 
 /** What opens windows of a service, and where they report errors, and requests to anybody else. */
@@ -53,9 +61,48 @@ export interface Window {
   page: Page
 }
 
+/** What a window may ask, and where it reports what is wrong. */
+type Reports = Pick<Opener, 'origin' | 'problems'> & Pick<View, 'expected'>
+
 /** Opens a page at 390 or more pixels, in either theme; whatever is wrong is added to `problems`. */
-export async function openWindow(t: Test, { browser, origin, problems }: Opener, view: View): Promise<Window> {
-  const { width = 1280, dark = false, expected } = view
+export async function openWindow(t: Test, { browser, ...reports }: Opener, view: View): Promise<Window> {
+  const window = await newWindow(browser, view, () => ({ ...reports, ...view }))
+  t.teardown(() => window.context.close())
+  return window
+}
+
+/** A window that tests use one after the other. */
+interface Lent extends Window {
+  reports: Reports
+}
+
+const lent = new Map<number, Lent>()
+
+/**
+ * A window in the light theme that was another test's, if there is one of this width: to open one takes four times the
+ * processor time of a page. `isNew`: for this service, so that nobody is signed in.
+ */
+export async function lendWindow(t: Test, opener: Opener, view: View): Promise<Window & { isNew: boolean }> {
+  const { width = 1280 } = view
+  const reports = { ...opener, ...view }
+  const before = lent.get(width)
+  const isNew = before?.reports.origin !== opener.origin
+  const window: Lent = before ?? { ...(await newWindow(opener.browser, view, () => window.reports)), reports }
+  const { context, page } = window
+  lent.set(width, window)
+  window.reports = reports
+  if (isNew) await context.clearCookies()
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.mouse.move(0, 0)
+  t.teardown(async () => {
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
+    await page.goto('about:blank')
+  })
+  return { context, page, isNew }
+}
+
+async function newWindow(browser: Browser, view: View, reports: () => Reports): Promise<Window> {
+  const { width = 1280, dark = false } = view
   const context = await browser.newContext({
     viewport: { width, height: width < 600 ? 844 : 900 },
     colorScheme: dark ? 'dark' : 'light',
@@ -64,6 +111,7 @@ export async function openWindow(t: Test, { browser, origin, problems }: Opener,
     hasTouch: width < 600,
   })
   const note = (text: string) => {
+    const { problems, expected } = reports()
     if (!expected?.test(text)) problems.push(text)
   }
   context.on('console', (message) => {
@@ -72,12 +120,11 @@ export async function openWindow(t: Test, { browser, origin, problems }: Opener,
   context.on('weberror', (error) => note(String(error.error())))
   context.on('request', (request) => {
     const url = request.url()
-    if (!url.startsWith(`${origin}/`) && !url.startsWith('data:')) note(`a request to ${url}`)
+    if (!url.startsWith(`${reports().origin}/`) && !url.startsWith('data:')) note(`a request to ${url}`)
   })
   const report =
     "addEventListener('securitypolicyviolation', (event) => console.error('CSP: ' + event.violatedDirective))"
   await context.addInitScript(report)
-  t.teardown(() => context.close())
   return { context, page: await context.newPage() }
 }
 

@@ -5,7 +5,7 @@ import type { Browser, Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { newConsoleCode } from '../../server/api/console/codes.ts'
 import type { TestApp } from './app.ts'
-import { openWindow, picture, startBrowser, type View, type Window } from './browser.ts'
+import { lendWindow, openWindow, picture, sharedBrowser, type View, type Window } from './browser.ts'
 import { THOROUGH } from './thorough.ts'
 
 /** Text that would do harm if it were markup, or turn a line around. */
@@ -18,7 +18,7 @@ export interface ConsoleWindows {
   /** A test in which no page may report an error. */
   journey(name: string, work: (t: Test) => Promise<void>): Promise<unknown>
   open(t: Test, view?: View): Promise<Window>
-  /** A window whose developer is signed in, at the list of people. */
+  /** A window whose developer is signed in, at the list of people; tests use one after the other. */
   signedIn(t: Test, view?: View): Promise<Window>
   /** Looks at screens at both widths, in `themesAt` each, by name: each function brings one about. */
   everywhere(t: Test, screens: Readonly<Record<string, (page: Page) => Promise<unknown>>>): Promise<void>
@@ -26,14 +26,18 @@ export interface ConsoleWindows {
 
 /** Opens the console of a service in the installed Chromium. */
 export async function openConsoleWindows(t: Test, app: TestApp, chromium: string): Promise<ConsoleWindows> {
-  const browser: Browser = await startBrowser(t, chromium)
+  const browser: Browser = await sharedBrowser(chromium)
   const problems: string[] = []
   const at = (path: string) => `${app.url}/console${path}`
-  const open = (t: Test, view: View = {}) => openWindow(t, { browser, origin: app.url, problems }, view)
+  const opener = { browser, origin: app.url, problems }
+  const open = (t: Test, view: View = {}) => openWindow(t, opener, view)
   const signedIn = async (t: Test, view: View = {}) => {
-    const window = await open(t, view)
-    await window.page.goto(at(`#code=${await newConsoleCode(app.db, app.developer.id)}`))
-    await window.page.getByRole('heading', { name: 'People' }).waitFor()
+    const { isNew, ...window } = view.isOwn
+      ? { ...(await open(t, view)), isNew: true }
+      : await lendWindow(t, opener, view)
+    const { page } = window
+    await page.goto(at(isNew ? `#code=${await newConsoleCode(app.db, app.developer.id)}` : '/people'))
+    await page.getByRole('heading', { name: 'People' }).waitFor()
     return window
   }
   return {
@@ -45,7 +49,7 @@ export async function openConsoleWindows(t: Test, app: TestApp, chromium: string
       }),
     async everywhere(t, screens) {
       for (const width of [390, 1280]) {
-        const { context, page } = await signedIn(t, { width })
+        const { page } = await signedIn(t, { width })
         for (const [name, show] of Object.entries(screens)) {
           await show(page)
           for (const colorScheme of themesAt(width)) {
@@ -53,7 +57,6 @@ export async function openConsoleWindows(t: Test, app: TestApp, chromium: string
             await inspect(t, page, `${name}-${width}-${colorScheme}`)
           }
         }
-        await context.close()
       }
     },
   }
@@ -63,9 +66,16 @@ export async function openConsoleWindows(t: Test, app: TestApp, chromium: string
 export const themesAt = (width: number): readonly ('light' | 'dark')[] =>
   THOROUGH ? ['light', 'dark'] : [width < 600 ? 'dark' : 'light']
 
+let axeSource: Promise<string> | undefined
+
+function axe(): Promise<string> {
+  axeSource ??= readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+  return axeSource
+}
+
 /** No violation of WCAG 2.2 A and AA, nothing wider than the window, and a picture to look at. */
 export async function inspect(t: Test, page: Page, name: string): Promise<void> {
-  await page.evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
+  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(await axe())
   const violations = await page.evaluate(`(async () => {
     const runOnly = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa']
     const { violations } = await axe.run({ runOnly })
