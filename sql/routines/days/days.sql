@@ -4,10 +4,15 @@ create or replace function local_day(ts timestamptz, zone_offset_min int2) retur
 language sql immutable parallel safe
 return (ts at time zone 'UTC' + coalesce(zone_offset_min, 0) * interval '1 minute')::date - date '1970-01-01';
 
--- No series has archived samples at or after this instant: reads of later samples need not check further.
+-- No series has archived samples at or after this instant: reads of later samples need not check further. Every read asks it,
+-- and before PostgreSQL 18 a function in SQL is planned at each call: 24 µs instead of 6.
 create or replace function raw_floor() returns timestamptz
-language sql stable
-as $$ select coalesce(a.raw_floor, '-infinity') from archival a $$;
+language plpgsql stable
+as $$
+begin
+  return (select coalesce(a.raw_floor, '-infinity') from archival a);
+end
+$$;
 
 -- Nothing before this instant is kept, not even rollups.
 create or replace function rollup_floor() returns timestamptz

@@ -202,57 +202,6 @@ begin
 end
 $$;
 
--- Number of samples of a series within [lo, hi), which has no archived time: whole days from the rollups, then whole
--- hours, then whole quarter hours; the rest is counted.
-create or replace function live_count(the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval)
-returns int8
-language plpgsql stable
-set plan_cache_mode = force_generic_plan
-set timescaledb.enable_runtime_exclusion = off
-as $$
-declare
-  part record;
-  found int8;
-  counted int8 := 0;
-begin
-  for part in select * from rollup_parts(the_source, the_series, lo, hi, width, '{}')
-  loop
-    if part.rolled_up and width = interval '1 day' then
-      select sum(r.n) into found
-      from rollup_1day r
-      where r.source_id = the_source and r.series_id = the_series and r.bucket >= part.starts and r.bucket < part.ends;
-    elsif part.rolled_up and width = interval '1 hour' then
-      select sum(r.n) into found
-      from rollup_1hour r
-      where r.source_id = the_source and r.series_id = the_series and r.bucket >= part.starts and r.bucket < part.ends;
-    elsif part.rolled_up then
-      select sum(r.n) into found
-      from rollup_15min r
-      where r.source_id = the_source and r.series_id = the_series and r.bucket >= part.starts and r.bucket < part.ends;
-    elsif width = interval '1 day' and part.ends - part.starts > interval '2 hours' then
-      found := live_count(the_source, the_series, part.starts, part.ends, interval '1 hour');
-    elsif width > interval '15 minutes' and part.ends - part.starts >= interval '15 minutes' then
-      found := live_count(the_source, the_series, part.starts, part.ends, interval '15 minutes');
-    else
-      select count(*) into found
-      from sample s
-      where s.source_id = the_source and s.series_id = the_series and s.ts >= part.starts and s.ts < part.ends;
-    end if;
-    counted := counted + coalesce(found, 0);
-  end loop;
-  return counted;
-end
-$$;
-
--- Number of live samples of a series within [lo, hi).
-drop function if exists sample_count(int4, int2, timestamptz, timestamptz, interval);
-create or replace function sample_count(the_source int4, the_series int2, lo timestamptz, hi timestamptz) returns int8
-language sql stable
-as $$
-  select coalesce(sum(live_count(the_source, the_series, lower(r), upper(r), '1 day')), 0)::int8
-  from unnest(live_time(the_source, the_series, lo, hi)) r;
-$$;
-
 -- Number of buckets of `width` that hold samples of a series within [lo, hi), the same buckets as in bucket_page.
 drop function if exists bucket_count(int4, int2, timestamptz, timestamptz, interval);
 create or replace function bucket_count(
