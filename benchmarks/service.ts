@@ -83,6 +83,8 @@ function spawnService(
     serialization: 'advanced',
     env: {
       PATH: process.env.PATH,
+      // As `npm start` and the image have it.
+      MALLOC_ARENA_MAX: '2',
       DATABASE_URL: databaseUrl,
       DATA_DIR: home,
       PORT: String(port),

@@ -50,7 +50,9 @@ export function startThreads(count = threadCount()): Threads {
     maxThreads: count,
     idleTimeout: 60_000,
     // A 32 MiB body becomes a few hundred megabytes of objects; more than this is an attack or a defect.
-    resourceLimits: { maxOldGenerationSizeMb: 768, maxYoungGenerationSizeMb: 32 },
+    resourceLimits: { maxOldGenerationSizeMb: 768, maxYoungGenerationSizeMb: 16 },
+    // Requests go first where processors are short; it has no effect where the system does not know of it.
+    niceIncrement: 5,
   })
   const most = Math.max(1, count - 1)
   const large = new Gate({ what: 'uploads', capacity: most, perKey: most, ...WITHOUT_END })
