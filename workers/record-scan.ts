@@ -232,12 +232,13 @@ class RecordScanner {
     const { bytes } = this.#body
     const { records } = this
     if (bytes[start] !== OPEN) return false
-    let at = afterSpace(bytes, start + 1)
+    const first = afterSpace(bytes, start + 1)
+    let at = bytes[first] === CLOSE ? first : start
     let tells = false
-    for (let more = bytes[at] !== CLOSE; more; more = bytes[at] === COMMA) {
-      at = bytes[at] === COMMA ? afterSpace(bytes, at + 1) : at
-      tells ||= TELLING.some((text) => startsWith(bytes, text, at))
-      const isKey = this.#key(at) !== NONE
+    while (at === start || bytes[at] === COMMA) {
+      const key = afterSpace(bytes, at + 1)
+      tells ||= TELLING.some((text) => startsWith(bytes, text, key))
+      const isKey = this.#key(key) !== NONE
       const end = isKey ? scalarEnd(bytes, afterSpace(bytes, this.#at), this.#numbers) : -1
       if (end < 0) return false
       at = afterSpace(bytes, end)

@@ -76,10 +76,13 @@ export function externalId(value: unknown, decode: Decode): string | null {
   return `sha256:${createHash('sha256').update(id).digest('hex')}`
 }
 
+/** Each digit matches in one way only: otherwise a long text takes the square of its length. */
+const NUMERIC = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?\s*$/
+
 /** A number, or numeric text; undefined for everything else, including numbers that are not finite (JSON 1e400). */
 export function numeric(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
-  if (typeof value !== 'string' || !/^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$/.test(value)) return undefined
+  if (typeof value !== 'string' || !NUMERIC.test(value)) return undefined
   const number = Number(value)
   return Number.isFinite(number) ? number : undefined
 }

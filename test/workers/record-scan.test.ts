@@ -108,6 +108,7 @@ const VALUES: Record<string, readonly string[]> = {
     ...json({ HKWasUserEntered: '1', x: 'y' }, { HKTimeZone: 'Asia/Tokyo' }, [{ HKTimeZone: 'Asia/Tokyo' }], 'x', 5),
     ...json({ HKTimeZone: '+09:00', deep: { x: [] } }, { title: 'Lunch', mealType: 'LUNCH' }, { 'a b': 'é' }),
     '{"a":1,}',
+    '{,"a":1}',
     '{"HK\\u0054imeZone":"Asia/Tokyo"}',
     '{"HKTimeZone":"Asia/Tokyo","HKTimeZone":"+02:00"}',
   ],

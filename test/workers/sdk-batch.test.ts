@@ -163,6 +163,14 @@ t.test('a value may be numeric text', async (t) => {
   }
 })
 
+t.test('a text of any length that is no number costs no more than reading it', async (t) => {
+  const digits = '1'.repeat(1_000_000)
+  for (const value of [`${digits}x`, `${digits}.${digits}e`, ' '.repeat(1_000_000), `.${digits} .`]) {
+    const batch = read([heartRate(NOON, value), heartRate(NOON, 61)])
+    t.same([batch.rejected, batch.samples[0]?.value[0]], [1, 61], `${value.slice(0, 3)}…${value.slice(-3)}`)
+  }
+})
+
 t.test('a daily rate is the total of its local day, at any hour', async (t) => {
   const rate = (text: string, value: number, zoneOffset: string | null) =>
     record('BASAL_METABOLIC_RATE', Date.parse(text), value, { zoneOffset, unit: 'kcal/day' })
