@@ -186,7 +186,10 @@ const withoutConsole = (names: string) =>
 /** Both spellings of a path are the same route (contract 1.1). */
 function withoutTrailingSlash(ctx: Context, next: Next): Promise<void> {
   const { path } = ctx
-  if (path.length > 1 && path.endsWith('/')) ctx.path = path.replace(/\/+$/, '') || '/'
+  // An expression for it takes the square of the slashes that stand elsewhere.
+  let end = path.length
+  while (end > 1 && path[end - 1] === '/') end -= 1
+  if (end < path.length) ctx.path = path.slice(0, end)
   return next()
 }
 

@@ -1,5 +1,6 @@
 import type { Context } from 'koa'
 import { type TSchema, Type } from 'typebox'
+import { heldTags } from './etag.ts'
 import { Reply } from './reply.ts'
 
 /** A route whose list is also served as CSV. */
@@ -45,8 +46,9 @@ const TAG_END = '-csv"'
 
 /** Leaves of the tags that a client sent those of CSV, as the handler knows them. */
 function keepCsvTags(ctx: Context): void {
-  const tags = ctx.get('if-none-match').split(/\s*,\s*/)
-  const own = tags.filter((tag) => tag.endsWith(TAG_END)).map((tag) => `${tag.slice(0, -TAG_END.length)}"`)
+  const own = heldTags(ctx)
+    .filter((tag) => tag.endsWith(TAG_END))
+    .map((tag) => `${tag.slice(0, -TAG_END.length)}"`)
   ctx.request.headers['if-none-match'] = own.join(', ')
 }
 

@@ -10,4 +10,8 @@ export function etagOf(...parts: readonly (string | number)[]): string {
 }
 
 /** The ETags of answers that the client has. */
-export const heldTags = (ctx: Context): string[] => ctx.get('if-none-match').split(/\s*,\s*/)
+export const heldTags = (ctx: Context): string[] =>
+  ctx
+    .get('if-none-match')
+    .split(',')
+    .map((tag) => tag.trim())

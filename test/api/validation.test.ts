@@ -414,6 +414,7 @@ t.test('paths and methods', async (t) => {
   t.test('a trailing slash is the same path', async (t) => {
     t.equal((await app.request('GET', `${USERS}/`)).status, 200)
     t.equal((await app.request('POST', `${USERS}/`, { body: {} })).status, 201)
+    t.equal((await app.request('GET', `${USERS}///`)).status, 200, 'or several')
   })
 
   t.test('HEAD is GET without a body', async (t) => {
