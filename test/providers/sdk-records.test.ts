@@ -250,21 +250,25 @@ function rule(provider: SdkProvider, type: string): RecordRule {
 }
 
 t.test('every documented wire type lands in its series, with or without its unit', async (t) => {
+  const found: string[] = []
+  const expected: string[] = []
   const walk = (provider: SdkProvider, [type, value, unit, series, stored, seriesUnit]: Case) => {
-    const found = rule(provider, type)
-    t.match(found.series, { type: series, unit: seriesUnit }, `${provider} ${type}`)
-    t.equal(found.series, seriesByName.get(series))
-    t.equal(found.convert(value, unit), stored, `${provider} ${type} ${value} ${unit}`)
-    t.equal(found.convert(value, null), stored, `${provider} ${type} without unit`)
-    t.equal(found.convert(value, ''), stored, `${provider} ${type} with an empty unit`)
-    t.equal(found.convert(value, 'smoots'), undefined, `${provider} ${type} with an unknown unit`)
-    t.equal(found.dailyTotal, type === 'BASAL_METABOLIC_RATE')
+    const { series: lands, convert, dailyTotal } = rule(provider, type)
+    const line = (text: string) => `${provider} ${type}: ${text}`
+    if (lands !== seriesByName.get(series)) found.push(line('not the series of the catalogue'))
+    // With its unit, without one, with an empty and with an unknown one.
+    const values = [unit, null, '', 'smoots'].map((one) => convert(value, one))
+    found.push(line(`${lands.type} ${lands.unit} ${values} ${dailyTotal}`))
+    const [usual, isTotal] = [[stored, stored, stored, undefined], type === 'BASAL_METABOLIC_RATE']
+    expected.push(line(`${series} ${seriesUnit} ${usual} ${isTotal}`))
   }
   for (const [tail, ...rest] of apple) walk('apple', [`HKQuantityTypeIdentifier${tail}`, ...rest])
   for (const row of android) {
     walk('health_connect', row)
     walk('samsung', row)
   }
+  t.strictSame(found, expected)
+  t.equal(expected.length, apple.length + 2 * android.length)
 })
 
 t.test('no wire type is mapped beyond the documented ones', async (t) => {
