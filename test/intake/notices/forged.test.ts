@@ -2,6 +2,8 @@
 // and what is proven is stored once.
 import t from 'tap'
 import { waitUntil } from '../../../server/db/embedded/processes.ts'
+import { livePerson } from '../../../simulator/truth/person.ts'
+import { persona } from '../../../simulator/truth/personas.ts'
 import { oneEngine } from '../../support/sdk.ts'
 import { runs } from '../../support/thorough.ts'
 import { done, nextDay, startTold, storedOf, TOLD, type Told } from './days-told.ts'
@@ -16,13 +18,15 @@ interface Sent {
   attempts: { status: number | null }[]
 }
 
-/** In so many, a person works out more than twice. */
-const DAYS = 14
+const DAY_MS = 86_400_000
+/** From one workout to the next, with what is told late, at most. */
+const DAYS = 7
 /** So many notices of each topic are repeated. */
 const REPEATED = runs(3, 1_000)
 
 oneEngine(t, 'notices that are forged, altered, repeated or late', async (t, engine) => {
-  const told = await startTold(t, engine, { people: 1, days: DAYS, at: Date.now() })
+  const at = Date.now()
+  const told = await startTold(t, engine, { people: 1, days: workoutsBefore(at), at })
   const { simulator } = told
   const all = await untilAllTell(told, 0)
   // The service may not know yet, for ten seconds, that Strava sends its key.
@@ -75,14 +79,24 @@ oneEngine(t, 'notices that are forged, altered, repeated or late', async (t, eng
   })
 })
 
-/** Lets days pass until each provider has told something after this number; a few days as a rule. */
+/** How many days before that instant the person begins to work out twice, which is what Strava tells. */
+function workoutsBefore(at: number): number {
+  const lastDay = Math.floor(at / DAY_MS)
+  const span = { firstDay: lastDay - 200, lastDay }
+  const person = livePerson(persona(7, 0, span), span)
+  const told = (ago: number) => person.day(lastDay - ago).workout?.deletedMs === null
+  for (let ago = 2 * DAYS; ago < 200; ago += 1) if (told(ago) && (told(ago - 2) || told(ago - 3))) return ago + 1
+  throw new Error('nobody works out')
+}
+
+/** Lets days pass until each provider has told something after this number. */
 async function untilAllTell(told: Told, after: number): Promise<Sent[]> {
-  for (let day = 0; day < DAYS / 2; day += 1) {
+  for (let day = 0; day < DAYS; day += 1) {
     await nextDay(told)
     const newest = (await noticesOf(told)).filter(({ number }) => number > after)
     if (TOLD.every((provider) => find(newest, provider))) return newest
   }
-  throw new Error('nobody works out')
+  throw new Error('somebody tells nothing')
 }
 
 const find = (all: readonly Sent[], name: string) => all.find(({ provider }) => provider === name) as Sent
