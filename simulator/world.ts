@@ -1,6 +1,7 @@
 import { Budgets } from './budgets.ts'
 import { Clock } from './clock.ts'
 import { Faults } from './faults.ts'
+import { kept } from './kept.ts'
 import { Post } from './notices/post.ts'
 import { Subscriptions } from './notices/subscriptions.ts'
 import type { Client } from './oauth/client.ts'
@@ -11,7 +12,7 @@ import { allProviders } from './providers.ts'
 import { secretOf } from './random.ts'
 import { RequestLog } from './request-log.ts'
 import { livePerson, type Person } from './truth/person.ts'
-import { persona } from './truth/personas.ts'
+import { persona, type Span } from './truth/personas.ts'
 import { DAY_MS } from './zones.ts'
 
 export interface WorldOptions {
@@ -41,8 +42,8 @@ export interface World {
 export function makeWorld({ people, days, seed, now }: WorldOptions): World {
   const lastDay = Math.floor(now() / DAY_MS)
   const span = { firstDay: lastDay - days, lastDay }
-  const persons = Array.from({ length: people }, (_, index) => livePerson(persona(seed, index, span), span))
-  const byKey = new Map(persons.map((person) => [person.key, person]))
+  const all = Array.from({ length: people }, (_, index) => personOf(seed, index, span))
+  const byKey = new Map(all.map((person) => [person.key, person]))
   const secrets: Secret[] = []
   const faults = new Faults()
   const clock = new Clock(now)
@@ -63,6 +64,14 @@ export function makeWorld({ people, days, seed, now }: WorldOptions): World {
     ...{ faults, log: new RequestLog(), secrets, clock },
     posts: new Map(played.map((one) => [one.provider.name, new Post({ played: one, ...around })])),
   }
+}
+
+/** By seed, index and span: simulators of one process that play the same people share the days that were made of them. */
+const persons = new Map<string, Person>()
+
+function personOf(seed: number, index: number, span: Span): Person {
+  const name = `${seed}/${index}/${span.firstDay}/${span.lastDay}`
+  return kept(persons, name, () => livePerson(persona(seed, index, span), span))
 }
 
 function clientOf(provider: string): Client {

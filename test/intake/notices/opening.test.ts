@@ -6,7 +6,7 @@ import type { TestApp } from '../../support/app.ts'
 import { connectionEvents } from '../../support/clouds.ts'
 import { notify, openAll, openMeans, signs } from '../../support/notices.ts'
 import { askedOf, connectPerson, type Simulated, settled, startPulling, startSimulated } from '../../support/people.ts'
-import { createUser, eachEngine, oneEngine } from '../../support/sdk.ts'
+import { createUser, oneEngine } from '../../support/sdk.ts'
 
 /** A notice of WHOOP about a person of the simulator. */
 interface Told {
@@ -61,7 +61,7 @@ async function started(t: Parameters<typeof startSimulated>[0], engine: Paramete
   return { ...simulated, pulling, means: openMeans(t, simulated.app) }
 }
 
-eachEngine(t, 'what notices name is asked for once, and deleted if they say so', async (t, engine) => {
+oneEngine(t, 'what notices name is asked for once, and deleted if they say so', async (t, engine) => {
   const { app, simulator, means } = await started(t, engine)
   const [first, second] = [await createUser(app), await createUser(app)]
   for (const user of [first, second]) await connectPerson(app, { user, provider: 'whoop', person: 'ana' })
