@@ -11,9 +11,10 @@ import { runs } from '../../support/thorough.ts'
 import { openTestDatabase } from '../../support/webhooks.ts'
 
 const PEOPLE = runs(1, 2)
+const DAYS = runs(3, 4)
 
 oneEngine(t, 'people are connected, and their data is there; no secret is anywhere', async (t, engine) => {
-  const simulator = await play(t, { now: Date.now, people: PEOPLE, days: 4 })
+  const simulator = await play(t, { now: Date.now, people: PEOPLE, days: DAYS })
   const database = await createTestDatabase(t, engine)
   const service = await startService(t, {
     ...{ ...onDatabase(database), ...simulator.env, LOG_LEVEL: 'trace', EVENT_FEED_ENABLED: 'true' },
@@ -24,7 +25,7 @@ oneEngine(t, 'people are connected, and their data is there; no secret is anywhe
   const said: string[] = []
   const connect = () =>
     connectPeople({
-      ...{ service: service.url, key: API_KEY, simulator: simulator.url, historyDays: 4 },
+      ...{ service: service.url, key: API_KEY, simulator: simulator.url, historyDays: DAYS },
       say: (line) => said.push(line),
     })
   t.equal(await connect(), 0, said.join('\n'))

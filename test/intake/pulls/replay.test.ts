@@ -5,7 +5,7 @@ import { connectPerson, settled, startPulling, startSimulated } from '../../supp
 import { createUser, oneEngine } from '../../support/sdk.ts'
 
 oneEngine(t, 'replaying all parcels changes nothing', async (t, engine) => {
-  const { app } = await startSimulated(t, engine, { world: { people: 1, days: 30 } })
+  const { app } = await startSimulated(t, engine, { world: { people: 1, days: 12 } })
   const user = await createUser(app)
   await startPulling(t, app)
   for (const provider of ['oura', 'whoop']) await connectPerson(app, { user, provider, person: 'ana' })

@@ -384,7 +384,7 @@ t.test('sessions do not depend on the order of stages, and a very long one is ha
   })
   t.doesNotThrow(() => fc.assert(property, { seed: 9, numRuns: runs(40, 300) }))
 
-  const count = runs(6_000, 60_000)
+  const count = runs(3_000, 60_000)
   const weeks = Array.from({ length: count }, (_, place) =>
     stage(place % 2 ? 'deep' : 'light', place * 2, place * 2 + 1),
   )
