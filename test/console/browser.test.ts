@@ -19,7 +19,7 @@ await inChromium('the console in Chromium', async (_, { app, at, open, signedIn,
     t.equal(page.url(), at('/people'))
     t.equal(await page.evaluate('document.cookie'), '', 'scripts see no cookie')
     t.equal(await page.evaluate('localStorage.length + sessionStorage.length'), 0)
-    const other = await open(t, { expected: /status of 401/ })
+    const other = await open(t, { expected: /status of 401/, isOwn: true })
     await other.page.goto(address)
     await other.page.getByText('Invalid or expired code').waitFor()
     await picture(other.page, 'sign-in-used-link')
@@ -42,6 +42,7 @@ await inChromium('the console in Chromium', async (_, { app, at, open, signedIn,
     await second.getByRole('heading', { name: 'People' }).waitFor()
     await page.getByRole('button', { name: 'Sign out', exact: true }).click()
     for (const tab of [page, second]) await tab.getByRole('button', { name: 'Sign in' }).waitFor()
+    await second.close()
   })
 
   await journey('a sign-in that ends is renewed over the page, which goes on as it was', async (t) => {

@@ -6,9 +6,10 @@ import { eachEngine, startImports } from '../support/sdk.ts'
 import { startReplicated } from '../support/standby.ts'
 
 eachEngine(t, 'a thousand writes are read at once', async (t, engine) => {
-  const servers = await startReplicated(t, engine, { recovery_min_apply_delay: '150ms' })
+  const servers = await startReplicated(t, engine)
   const primary = await startTestApp(t, servers.primary)
   await servers.caughtUp()
+  await servers.delayReplay(150)
   const app = await primary.another({ databaseReadUrls: [servers.atStandby(primary.databaseUrl)] })
   await startImports(t, app)
   await replicaUsed(app)

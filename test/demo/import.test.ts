@@ -1,4 +1,4 @@
-// A month of the demo through a real service: what can be read of it is what was made.
+// Weeks of the demo through a real service: what can be read of it is what was made.
 import t, { type Test } from 'tap'
 import { openApi } from '../../demo/client.ts'
 import { type Life, lifeOf, type Totals, totalsOf } from '../../demo/days.ts'
@@ -8,10 +8,11 @@ import { dateAt } from '../../demo/uploads.ts'
 import { DAY_MS, dateOf, HOUR_MS } from '../../simulator/zones.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { accounted, oneEngine, startImports, waitForAll } from '../support/sdk.ts'
+import { runs } from '../support/thorough.ts'
 
 /** Two changes of the clock, two flights and a marathon lie in the days before. */
 const NOW = Date.UTC(2025, 10, 7, 15, 20)
-const DAYS = 30
+const DAYS = runs(16, 30)
 /** Fewer for what is not about the days themselves. */
 const FEW = 2
 
@@ -69,7 +70,7 @@ const range = (days: readonly number[]) =>
 
 oneEngine(
   t,
-  'what can be read of a month is what was made, and a second run adds only what is new',
+  'what can be read of weeks is what was made, and a second run adds only what is new',
   async (t, engine) => {
     const app = await startTestApp(t, engine)
     await startImports(t, app)

@@ -4,7 +4,7 @@ import { logIn, openApi } from '../../demo/client.ts'
 import { addSimulated, removeSimulated } from '../../demo/providers.ts'
 import { createTestDatabase } from '../support/app.ts'
 import { engines } from '../support/servers.ts'
-import { freePort, onDatabase, startService } from '../support/service.ts'
+import { freePort, onDatabase, startService, THIS_RUN } from '../support/service.ts'
 import { play } from '../support/simulator.ts'
 
 const PASSWORD = 'correct horse battery staple'
@@ -25,6 +25,8 @@ t.test('people of the simulator come with their providers, and go', async (t) =>
   const before = (await keys()).length
   await api.call('POST', '/users', { body: { first_name: 'simulated-', external_user_id: 'S07' } })
 
+  // The simulator's own process runs what was compiled before.
+  Object.assign(process.env, THIS_RUN)
   const more = ['--people', '1', '--providers', '2', '--history', '5', '--port', new URL(simulator.url).port]
   for (const run of ['first', 'second']) t.equal(await addSimulated(api, url, more), 0, `the ${run} run`)
   const { items } = await people()

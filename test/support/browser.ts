@@ -74,31 +74,35 @@ export async function openWindow(t: Test, { browser, ...reports }: Opener, view:
 /** A window that tests use one after the other. */
 interface Lent extends Window {
   reports: Reports
+  /** Of the service whose session it has. */
+  signedInAt?: string | undefined
 }
 
 const lent = new Map<number, Lent>()
 
 /**
- * A window in the light theme that was another test's, if there is one of this width: to open one takes four times the
- * processor time of a page. `isNew`: for this service, so that nobody is signed in.
+ * A window that was another test's, if there is one of this width: to open one takes four times the
+ * processor time of a page. It has no session, except of this service if `keepSession`.
  */
-export async function lendWindow(t: Test, opener: Opener, view: View): Promise<Window & { isNew: boolean }> {
-  const { width = 1280 } = view
+export async function lendWindow(t: Test, opener: Opener, view: View & { keepSession?: boolean }): Promise<Lent> {
+  const { width = 1280, dark = false, keepSession = false } = view
   const reports = { ...opener, ...view }
   const before = lent.get(width)
-  const isNew = before?.reports.origin !== opener.origin
   const window: Lent = before ?? { ...(await newWindow(opener.browser, view, () => window.reports)), reports }
   const { context, page } = window
   lent.set(width, window)
   window.reports = reports
-  if (isNew) await context.clearCookies()
-  await page.emulateMedia({ colorScheme: 'light' })
+  if (!keepSession || window.signedInAt !== opener.origin) {
+    await context.clearCookies()
+    window.signedInAt = undefined
+  }
+  await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' })
   await page.mouse.move(0, 0)
   t.teardown(async () => {
     await page.unrouteAll({ behavior: 'ignoreErrors' })
     await page.goto('about:blank')
   })
-  return { context, page, isNew }
+  return window
 }
 
 async function newWindow(browser: Browser, view: View, reports: () => Reports): Promise<Window> {

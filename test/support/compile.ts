@@ -24,6 +24,7 @@ const ENTRIES = [
   'server/console-code.ts',
   'server/replay.ts',
   'server/list-providers.ts',
+  'server/list-sources.ts',
   'server/webhooks/listen.ts',
   'workers/sdk-upload.ts',
   'workers/sample-events.ts',
@@ -31,6 +32,7 @@ const ENTRIES = [
   'workers/notices.ts',
   'demo/main.ts',
   'demo/worker.ts',
+  'simulator/main.ts',
 ]
 
 /** Packages that are bundled: those of many files, none of which looks for files beside its own. */

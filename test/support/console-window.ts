@@ -17,6 +17,7 @@ export interface ConsoleWindows {
   at(path: string): string
   /** A test in which no page may report an error. */
   journey(name: string, work: (t: Test) => Promise<void>): Promise<unknown>
+  /** A window in which nobody is signed in; tests use one after the other. */
   open(t: Test, view?: View): Promise<Window>
   /** A window whose developer is signed in, at the list of people; tests use one after the other. */
   signedIn(t: Test, view?: View): Promise<Window>
@@ -30,14 +31,16 @@ export async function openConsoleWindows(t: Test, app: TestApp, chromium: string
   const problems: string[] = []
   const at = (path: string) => `${app.url}/console${path}`
   const opener = { browser, origin: app.url, problems }
-  const open = (t: Test, view: View = {}) => openWindow(t, opener, view)
+  const open = (t: Test, view: View = {}): Promise<Window> =>
+    view.isOwn ? openWindow(t, opener, view) : lendWindow(t, opener, view)
   const signedIn = async (t: Test, view: View = {}) => {
-    const { isNew, ...window } = view.isOwn
-      ? { ...(await open(t, view)), isNew: true }
-      : await lendWindow(t, opener, view)
-    const { page } = window
-    await page.goto(at(isNew ? `#code=${await newConsoleCode(app.db, app.developer.id)}` : '/people'))
+    const window = view.isOwn
+      ? { ...(await open(t, view)), signedInAt: undefined }
+      : await lendWindow(t, opener, { ...view, keepSession: true })
+    const { page, signedInAt } = window
+    await page.goto(at(signedInAt ? '/people' : `#code=${await newConsoleCode(app.db, app.developer.id)}`))
     await page.getByRole('heading', { name: 'People' }).waitFor()
+    window.signedInAt = app.url
     return window
   }
   return {

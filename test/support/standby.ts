@@ -34,6 +34,8 @@ export interface Replicated {
   atStandby(databaseUrl: string): string
   /** Waits until the standby has replayed what the primary has written by now. */
   caughtUp(): Promise<void>
+  /** Has the standby replay what it receives so much later, from now on. */
+  delayReplay(delayMs: number): Promise<void>
   /** Ends the standby at once, as a crash does. */
   stopStandby(): Promise<void>
   startStandby(): Promise<void>
@@ -41,11 +43,10 @@ export interface Replicated {
   promote(): Promise<void>
 }
 
-/** Starts a primary of the engine's PostgreSQL, and a standby with these settings beside the usual ones. */
+/** Starts a primary of the engine's PostgreSQL, and a standby. */
 export async function startReplicated(
   t: { teardown(end: () => Promise<void>): unknown },
   engine: Engine,
-  ofStandby: Record<string, string> = {},
 ): Promise<Replicated> {
   const account = await serverAccount('', () => {})
   const postgres = await programOf(engine)
@@ -86,7 +87,7 @@ export async function startReplicated(
   const ports = { primary: await freePort(), standby: await freePort() }
   const { pid: primaryPid } = await start(primary, ports.primary, {})
   const upstream = `host=127.0.0.1 port=${ports.primary} user=${SUPERUSER} password=${PASSWORD}`
-  const startStandby = () => start(standby, ports.standby, { primary_conninfo: upstream, ...ofStandby })
+  const startStandby = () => start(standby, ports.standby, { primary_conninfo: upstream })
   let server = await startStandby()
   const standbyUrl = urlOf(ports.standby)
   return {
@@ -102,6 +103,10 @@ export async function startReplicated(
       const reached = `select pg_last_wal_replay_lsn() >= '${at?.lsn}' as reached`
       const done = await waitUntil(async () => (await ask(standbyUrl, reached))[0]?.reached === true, START_MS, 10)
       if (!done) throw new Error('the standby does not catch up')
+    },
+    async delayReplay(delayMs) {
+      await ask(standbyUrl, `alter system set recovery_min_apply_delay = '${delayMs}ms'`)
+      await ask(standbyUrl, 'select pg_reload_conf()')
     },
     async stopStandby() {
       process.kill(server.pid, 'SIGQUIT')
