@@ -137,10 +137,12 @@ export interface Sums {
 export function sumsOf(person: Person, fromMs: number, toMs: number): Sums {
   const seconds = { high: 0, medium: 0, low: 0, sedentary: 0, resting: 0, off: 0 }
   let [floors, steps, activeMet, worn, metSum, beats, beating, max, all] = [0, 0, 0, 0, 0, 0, 0, 0, 0]
+  let ofDay: { minutes: Minutes; floors: Uint8Array } | undefined
   eachMinute(person, fromMs, toMs, (minutes, i) => {
+    if (ofDay?.minutes !== minutes) ofDay = { minutes, floors: floorsOf(minutes) }
     all++
     steps += minutes.steps[i] ?? 0
-    floors += floorsOf(minutes)[i] ?? 0
+    floors += ofDay.floors[i] ?? 0
     const heartRate = minutes.heartRate[i] ?? 0
     if (heartRate > 0) beating++
     beats += heartRate

@@ -116,13 +116,18 @@ export interface WorkoutView {
   readonly deleted: boolean
 }
 
+/** The view of each workout that was asked for last. */
+const views = new WeakMap<Workout, { version: Workout['versions'][number]; view: WorkoutView }>()
+
 /** What providers know of a workout now; null as long as they know nothing. */
 export function workoutAt(workout: Workout, nowMs: number): WorkoutView | null {
   const [first] = workout.versions
   const version = workout.versions.findLast(({ atMs }) => atMs <= nowMs)
   if (!first || !version) return null
   const deleted = workout.deletedMs !== null && workout.deletedMs <= nowMs
-  return {
+  const last = views.get(workout)
+  if (last?.version === version && last.view.deleted === deleted) return last.view
+  const view = {
     ...{ workout, sport: version.sport, deleted },
     confirmed: version !== first,
     averageHeartRate: workout.heartRate.reduce((sum, value) => sum + value, 0) / workout.heartRate.length,
@@ -131,6 +136,8 @@ export function workoutAt(workout: Workout, nowMs: number): WorkoutView | null {
     createdMs: first.atMs,
     updatedMs: deleted ? (workout.deletedMs ?? 0) : version.atMs,
   }
+  views.set(workout, { version, view })
+  return view
 }
 
 /** A weighing on the bathroom scales, about twice a week. */
