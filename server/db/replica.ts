@@ -108,7 +108,7 @@ class Availability {
   /** Leaves the replica out until a later trial succeeds. */
   leaveOut(error: unknown): void {
     if (this.#ended || this.#timer) return
-    this.#set(error instanceof Unusable ? error.message : 'it does not answer', error)
+    this.#set(whyUnusable(error), error)
     const again = () => {
       this.#timer = undefined
       void this.#try()
@@ -193,11 +193,28 @@ function fallbackOf(error: unknown): Fallback {
 
 function identityProblem(own: Identity, found: Identity): string | undefined {
   if (!found.standby) return NO_STANDBY
-  if (own.system !== found.system || own.database !== found.database) return 'it is one of another database'
+  if (own.system !== found.system || own.database !== found.database) return OTHER_DATABASE
   return own.schema === found.schema ? undefined : 'it has not replayed the latest migration'
 }
 
 const NO_STANDBY = 'it is not a standby'
+const OTHER_DATABASE = 'it is one of another database'
+
+/** What a server answers that is there, but cannot be used, by SQLSTATE. */
+const REFUSALS: Record<string, string> = {
+  '28000': 'it refuses the login',
+  '28P01': 'it refuses the login',
+  '3D000': 'it has no such database',
+  '42501': 'its role may not read what it has to',
+  // It has no tables of this service.
+  '42P01': OTHER_DATABASE,
+}
+
+/** Why a replica is not used, as its operator can read it; never the text of an error, which may name a role. */
+function whyUnusable(error: unknown): string {
+  if (error instanceof Unusable) return error.message
+  return REFUSALS[(error as { code?: string }).code ?? ''] ?? 'it does not answer'
+}
 
 async function hasRevision(connection: pg.PoolClient, userId: string, wanted: Revision): Promise<boolean> {
   const params = [userId, wanted.user, wanted.ranking]

@@ -120,6 +120,15 @@ oneEngine(t, 'replicas that cannot be used', async (t, engine) => {
       url.port = String(port)
     }),
     'it is not a standby': primary.databaseUrl,
+    'it has no such database': address((url) => {
+      url.pathname = '/nowhere'
+    }),
+    'it refuses the login': address((url) => {
+      url.username = 'nobody'
+    }),
+    'it is one of another database': address((url) => {
+      url.pathname = '/postgres'
+    }),
   }
   const app = await primary.another({ databaseReadUrls: Object.values(urls) })
   const states = () => app.deps.replicas?.states().map(({ unavailable }) => unavailable)
