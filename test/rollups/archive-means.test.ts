@@ -5,6 +5,7 @@ import { startTestApp, type TestApp } from '../support/app.ts'
 import { allEvents } from '../support/event-lists.ts'
 import { createUser, eachEngine } from '../support/sdk.ts'
 import { addSources, seeded, summary, type Written, write } from '../support/summaries.ts'
+import { runs as runsOf } from '../support/thorough.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -14,7 +15,8 @@ const NOW = Date.now()
 /** The end of archived time when samples are archived after 60 days: a midnight of UTC, in the middle of a night. */
 const FLOOR = Math.floor((NOW - 60 * DAY_MS) / MONTH_MS) * MONTH_MS
 const FIRST = FLOOR - 25 * DAY_MS
-const DAYS = 60
+/** Longer with test:long; in both archived time ends within them. */
+const DAYS = runsOf(40, 60)
 const HEART_RATE = 1
 /** Series that have a mean of the night. */
 const MEASURED = [HEART_RATE, 3, 7, 20, 24]
@@ -43,7 +45,7 @@ async function addSession(app: TestApp, user: string, table: 'sleep' | 'workout'
 const MANUAL = 5_000
 
 /**
- * Two months of a watch and a ring, which never measure at the same instants, nights and runs that begin at odd minutes;
+ * Weeks of a watch and a ring, which never measure at the same instants, nights and runs that begin at odd minutes;
  * now and then a night is known from entries by hand, or from both.
  */
 function history(watch: number, ring: number) {

@@ -1,5 +1,8 @@
 import '../api/timeseries-oracle.test.ts'
 import '../rollups/apache.test.ts'
+import '../rollups/archive-late.test.ts'
+import '../rollups/archive-means.test.ts'
+import '../rollups/archive.test.ts'
 import '../rollups/exact.test.ts'
 import '../rollups/merged-days.test.ts'
 import '../rollups/strategy.test.ts'

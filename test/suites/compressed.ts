@@ -1,7 +1,0 @@
-import '../db/compress.test.ts'
-import '../db/columns.test.ts'
-import '../db/connections.test.ts'
-import '../db/opened.test.ts'
-import '../db/replicas.test.ts'
-import '../db/revisions.test.ts'
-import '../store/lock.test.ts'
