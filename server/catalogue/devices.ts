@@ -1,3 +1,4 @@
+import { normalised } from '../text.ts'
 import { appleModels, samsungModels } from './device-models.ts'
 
 /** Device types in the definition order of contract 2.3. */
@@ -202,10 +203,8 @@ const longestSamsungCode = Math.max(...Object.keys(samsungModels).map((code) => 
 export function normaliseDeviceString(text: unknown, max: number): string {
   if (typeof text !== 'string') return ''
   if (text.length <= max && plain.test(text)) return text
-  const clean = text
-    .replace(/\s+/gu, ' ')
-    .replace(/[\p{Cc}\p{Cs}]+/gu, '')
-    .normalize('NFC')
+  const printable = text.replace(/\s+/gu, ' ').replace(/[\p{Cc}\p{Cs}]+/gu, '')
+  const clean = normalised(printable, 'NFC')
     .replace(/\s+/gu, ' ') // a removed character may have separated two spaces, and NFC knows more of them
     .trim()
   if (clean.length <= max) return clean

@@ -8,6 +8,7 @@ import {
   inferDeviceType,
   normaliseDeviceString,
 } from '../../server/catalogue/devices.ts'
+import { normalised } from '../../server/text.ts'
 import { anyCharacter } from '../support/text.ts'
 import { runs } from '../support/thorough.ts'
 
@@ -207,6 +208,18 @@ t.test('models have marketing names', async (t) => {
   t.equal(deviceName(''), null)
   t.equal(Object.keys(appleModels).length, 166)
   t.ok(Object.keys(samsungModels).every((code) => /^SM-[A-Z]\d{3}$/.test(code)))
+})
+
+t.test('however many marks a text has, it is normalised in time proportional to them', async (t) => {
+  // The last one is a mark only in NFKC.
+  const marks = (most: number) => '\u0315\u0300'.repeat(most) + '\u0315\uff9e'.repeat(most)
+  for (const form of ['NFC', 'NFKC'] as const) {
+    for (const usual of ['fe\u0304nix', `a${marks(7)}b${marks(7)}`, '\uff76\uff9e', '\u1112\u1161\u11ab'])
+      t.equal(normalised(usual, form), usual.normalize(form), usual)
+    const long = normalised(`e${marks(500_000)}!`, form)
+    t.match([long.length > 2_000_000, long.at(-1), normalised(long, form) === long], [true, '!', true])
+  }
+  t.equal(Array.from(normaliseDeviceString(`e${marks(500_000)}`, 100)).length, 100)
 })
 
 t.test('device strings are normalised for storage and comparison', async (t) => {

@@ -1,4 +1,5 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
+import { normalised } from '../../text.ts'
 import { type Caller, createTurns } from './hash-turns.ts'
 
 /** Fewest characters of a new password (contract 11). */
@@ -63,7 +64,9 @@ function derive(password: string, salt: Buffer, { ln, r, p }: HashCost): Promise
   const options: ScryptOptions = { N: 2 ** ln, r, p, maxmem: 256 * 2 ** ln * r }
   return new Promise((resolve, reject) => {
     // The same password typed on another system may be composed differently (Unicode).
-    scrypt(password.normalize('NFKC'), salt, KEY_BYTES, options, (error, key) => (error ? reject(error) : resolve(key)))
+    scrypt(normalised(password, 'NFKC'), salt, KEY_BYTES, options, (error, key) =>
+      error ? reject(error) : resolve(key),
+    )
   })
 }
 
