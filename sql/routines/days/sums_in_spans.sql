@@ -4,6 +4,8 @@
 -- TimescaleDB from opening other chunks (see read_samples.sql). In a span that reaches into archived time, the archived
 -- samples count by kept_sum (see keep_sums), or by whole quarter hours if no sum was stored for exactly this span. A sum from
 -- before everything that is kept does not count, whether or not it has been deleted yet.
+--
+-- Of a series with few samples a span is read in one probe, whole: a probe costs 3 µs, and one into a compressed batch 10 to 30.
 drop function if exists sample_means(int4[], int2, float8[], float8[]);
 create or replace function sums_in_spans(the_source int4, the_series int2, los timestamptz[], his timestamptz[])
 returns table (place int8, n int8, total float8)
@@ -28,40 +30,64 @@ declare
       and d.lo < high + interval '15 minutes'
       and d.hi >= low - interval '15 minutes'
   );
+  -- At most four samples a quarter hour, as far as the rollups know. Where they are behind, samples are read anyway.
+  is_sparse boolean := (
+    select coalesce(sum(r.n), 0) * interval '225 seconds' <= high - low
+    from rollup_1day r
+    where r.source_id = the_source and r.series_id = the_series and r.bucket > low - interval '1 day' and r.bucket < high
+  );
 begin
-  return query
-    select k.place, b.n + coalesce(r.n, 0)::int8 + a.n, coalesce(b.total, 0) + coalesce(r.total, 0) + coalesce(a.total, 0)
-    from (
-      select k.place, k.lo, k.hi, least(time_bucket('15 minutes', k.lo + interval '15 minutes' - interval '1 microsecond'), k.hi) as first,
-             time_bucket('15 minutes', k.hi) as last
+  if is_sparse then
+    return query
+      select k.place, v.n, coalesce(v.total, 0)
       from unnest(los, his) with ordinality k (lo, hi, place)
-      where k.lo < k.hi and not tstzrange(k.lo, k.hi) && dirty and not tstzrange(k.lo, k.hi) && gone
-      -- The edges are computed once, not for each bound.
-      offset 0
-    ) k
-    cross join lateral (
-      select count(*) as n, sum(s.value) as total
-      from sample s
-      where s.source_id = the_source and s.series_id = the_series and s.ts >= k.lo and s.ts < k.first and s.ts >= low and s.ts < high
-    ) b
-    cross join lateral (
-      select sum(q.n) as n, sum(q.total) as total
-      from rollup_15min q
-      where q.source_id = the_source and q.series_id = the_series and q.bucket >= k.first and q.bucket < k.last
-        and q.bucket >= low and q.bucket < high
-    ) r
-    cross join lateral (
-      select count(*) as n, sum(s.value) as total
-      from sample s
-      where s.source_id = the_source and s.series_id = the_series and s.ts >= greatest(k.first, k.last) and s.ts < k.hi
-        and s.ts >= low and s.ts < high
-    ) a;
+      cross join lateral (
+        select count(*) as n, sum(s.value) as total
+        from sample s
+        where s.source_id = the_source and s.series_id = the_series and s.ts >= k.lo and s.ts < k.hi and s.ts >= low and s.ts < high
+      ) v
+      where k.lo < k.hi and not tstzrange(k.lo, k.hi) && gone;
+  else
+    return query
+      -- The edges are computed once, not for each bound: of a compressed batch for each of its samples.
+      with span as materialized (
+        select e.*, greatest(e.first, e.last) as rest
+        from (
+          select k.place, k.lo, k.hi, least(time_bucket('15 minutes', k.lo + interval '15 minutes' - interval '1 microsecond'), k.hi) as first,
+                 time_bucket('15 minutes', k.hi) as last
+          from unnest(los, his) with ordinality k (lo, hi, place)
+          where k.lo < k.hi and not tstzrange(k.lo, k.hi) && dirty and not tstzrange(k.lo, k.hi) && gone
+        ) e
+      )
+      select k.place, b.n + coalesce(r.n, 0)::int8 + a.n, coalesce(b.total, 0) + coalesce(r.total, 0) + coalesce(a.total, 0)
+      from span k
+      cross join lateral (
+        select count(*) as n, sum(s.value) as total
+        from sample s
+        where s.source_id = the_source and s.series_id = the_series and s.ts >= k.lo and s.ts < k.first and s.ts >= low and s.ts < high
+      ) b
+      cross join lateral (
+        select sum(q.n) as n, sum(q.total) as total
+        from rollup_15min q
+        where q.source_id = the_source and q.series_id = the_series and q.bucket >= k.first and q.bucket < k.last
+          and q.bucket >= low and q.bucket < high
+      ) r
+      cross join lateral (
+        select count(*) as n, sum(s.value) as total
+        from sample s
+        where s.source_id = the_source and s.series_id = the_series and s.ts >= k.rest and s.ts < k.hi
+          and s.ts >= low and s.ts < high
+      ) a;
+  end if;
+  if isempty(gone) and (is_sparse or isempty(dirty)) then
+    return;
+  end if;
   return query
     select k.place, coalesce(m.n, 0) + coalesce(v.n, 0)::int8, coalesce(m.total, 0) + coalesce(v.total, 0)
     from (
       select k.*, tstzmultirange(tstzrange(k.lo, k.hi)) as span
       from unnest(los, his) with ordinality k (lo, hi, place)
-      where k.lo < k.hi and (tstzrange(k.lo, k.hi) && dirty or tstzrange(k.lo, k.hi) && gone)
+      where k.lo < k.hi and (tstzrange(k.lo, k.hi) && gone or (not is_sparse and tstzrange(k.lo, k.hi) && dirty))
     ) k
     left join kept_sum m
       on m.source_id = the_source and m.series_id = the_series and m.starts = k.lo and m.ends = k.hi and k.span && gone
