@@ -234,7 +234,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
   const {
     clouds = cloudProviders,
     notifying = notifyingProviders,
-    identifyMs = 2_000,
+    identifyMs = 20_000,
     console,
     demoDays,
     ...settings
