@@ -165,8 +165,9 @@ const SLEEP_SQL = (order: 'asc' | 'desc') => `
     from session x
     join sleep s on s.id = x.id
     cross join lateral (
-      -- Awake for long between the first and the last sleep; null without intervals. Each interval is taken apart once.
-      select case when jsonb_array_length(s.stages) > 0 then (
+      -- Awake for long between the first and the last sleep, if they are asked for; null without intervals. Each interval is
+      -- taken apart once.
+      select case when $8::bool and jsonb_array_length(s.stages) > 0 then (
                select count(*) from unnest(g.starts, g.ends) w (starts, ends) where w.starts >= g.first and w.ends <= g.last
              ) end as interruptions
       from (
@@ -176,7 +177,7 @@ const SLEEP_SQL = (order: 'asc' | 'desc') => `
           select e.starts, e.ends, e.stage in ('sleeping', 'light', 'deep', 'rem') as asleep,
                  e.stage = 'awake' and e.ends - e.starts >= ${INTERRUPTION_S} as long
           from (
-            select v->>0 as stage, (v->>1)::float8 as starts, (v->>2)::float8 as ends from jsonb_array_elements(s.stages) v
+            select v->>0 as stage, (v->>1)::float8 as starts, (v->>2)::float8 as ends from jsonb_array_elements(case when $8 then s.stages end) v
             offset 0
           ) e
           offset 0
@@ -232,8 +233,8 @@ export interface SleepDay {
 }
 
 /**
- * Reads a page of local days with sleep, nearest first, in one statement; with `days` only these. A session belongs to
- * the day on which it ended.
+ * Reads a page of local days with sleep, nearest first, in one statement; with `days` only these, without interruptions. A
+ * session belongs to the day on which it ended.
  */
 export async function readSleep(
   db: Database,
@@ -250,6 +251,7 @@ export async function readSleep(
     series,
     days,
     CLOUDS,
+    days === null,
   ])
   return rows.map(dayOf)
 }
