@@ -1,6 +1,6 @@
 import { smallBodyBytes } from '../../limits.ts'
 
-/** A larger notice takes so long to store and to read that no other waits for it. */
+/** A larger notice takes so long to store and to read that no other waits for it. The same as in receive_notices (SQL). */
 export const LARGE_NOTICE_BYTES = smallBodyBytes('identity')
 
 /** Bytes of bodies that are kept, and how long: in the usual case they are opened within a second. */
