@@ -92,9 +92,8 @@ export async function storePhone(
 
 /** Does what production does within minutes: refreshes rollups, then vacuums and analyzes new rows like autovacuum. */
 export async function settle(db: Client): Promise<void> {
-  const refresh = `select refresh_series(source_id, series_id, '120 days')
-                   from (select distinct source_id, series_id from rollup_dirty) d`
-  while ((await db.query(refresh)).rows.length > 0);
+  const refresh = `call refresh_due_series('120 days', 100, 'infinity', null)`
+  while ((await db.query(refresh)).rows[0].did);
   const days = `select refresh_local_days(source_id, series_id, local_days_due(), 120)
                 from (select distinct source_id, series_id from rollup_local_day where stale and day < local_days_due()) d`
   while ((await db.query(days)).rows.length > 0);

@@ -160,8 +160,7 @@ export async function apply(bench: Bench, step: Step): Promise<void> {
   if (step.kind === 'refresh') {
     const one = async () => {
       if (strategy === 'continuous') return void (await refreshContinuous(db, 10_000, REACH[step.span]))
-      const sql = `select refresh_series(source_id, series_id, $1::interval) from (select distinct source_id, series_id from rollup_dirty) d`
-      await db.query(sql, [step.span])
+      await db.query(`call refresh_due_series($1, 100, 'infinity', null)`, [step.span])
     }
     await Promise.all(Array.from({ length: step.workers }, one))
     return
@@ -342,7 +341,8 @@ export async function checkReads({ db, sources, model, archived }: Bench, asked:
     const samples = shown.filter(({ ms }) => !final.has(quarterOf(ms))).length
     const right = counts.samples === samples && counts.buckets === all.length
     if (!right || !same(found, expected, magnitude(held))) {
-      throw new Error(`${key} ${JSON.stringify({ asked, counts, found, expected })}`.slice(0, 3000))
+      const exact = { samples, buckets: all.length }
+      throw new Error(`${key} ${JSON.stringify({ asked, counts, exact, found, expected })}`.slice(0, 3000))
     }
   }
 }

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { ConfigError } from '../../server/config.ts'
+import type { Database } from '../../server/db/database.ts'
 import { refreshContinuous } from '../../server/rollups/continuous.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { applyStrategy, type Strategy } from '../../server/rollups/strategy.ts'
@@ -38,6 +39,16 @@ async function settle(bench: Bench): Promise<void> {
   if (dirty.length > 0) throw new Error(`${dirty.length} ranges are still dirty`)
 }
 
+/** The process whose query is like this and waits for a lock. */
+async function stuck(db: Database, like: string): Promise<number> {
+  const sql = `select pid from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and query like $1`
+  for (;;) {
+    const [found] = await db.query<{ pid: number }>(sql, [like])
+    if (found) return found.pid
+  }
+}
+
 const convert = ({ url }: Bench, wanted: 'auto' | Strategy) => applyStrategy(url, wanted, () => {})
 
 eachEngine(t, 'strategies', async (t, { name, ...engine }) => {
@@ -53,6 +64,31 @@ eachEngine(t, 'strategies', async (t, { name, ...engine }) => {
       name: ConfigError.name,
       message: 'ROLLUP_STRATEGY cannot be continuous: this database has no continuous aggregates',
     })
+  })
+
+  // A reader learns of a new chunk a moment after its rows show, and until then a plan that it keeps leaves them out.
+  await t.test('what is dirty is forgotten only once its rollups are committed', async (t) => {
+    const bench = await open(t, { name, ...engine }, 'per_series')
+    const { db } = bench
+    await write(bench, 4)
+    const dirty = () => db.rows('select seq from rollup_dirty order by seq')
+    const before = await dirty()
+    const holder = await db.pool.connect()
+    await holder.query('begin; select from rollup_dirty for update')
+    const refresh = refreshRollups(db).catch((error: Error) => error)
+    const pid = await stuck(db, 'call refresh_due_series%')
+    const { days } = await db.one<{ days: number }>('select count(*) as days from rollup_1day')
+    t.ok(days > 0, `${days} days are stored`)
+    t.strictSame(await dirty(), before, 'and still dirty')
+    await checkAll(bench)
+    await db.query('select pg_terminate_backend($1)', [pid])
+    t.match(await refresh, { message: /terminat/ })
+    await holder.query('rollback')
+    holder.release()
+    await checkAll(bench)
+    await write(bench, 2, 3)
+    await settle(bench)
+    t.ok((await checkStored(bench)) > 50)
   })
   if (!continuous) return
 
@@ -134,11 +170,7 @@ eachEngine(t, 'strategies', async (t, { name, ...engine }) => {
     const holder = await db.pool.connect()
     await holder.query('begin; select from rollup_dirty for update')
     const refresh = refreshContinuous(db, 5_000, '60 days').catch((error: Error) => error)
-    const stuck = `select pid from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock' and query like '%delete from rollup_dirty where seq%'`
-    let found: { pid: number }[] = []
-    while (found.length === 0) found = await db.query<{ pid: number }>(stuck)
-    await db.query('select pg_terminate_backend($1)', [found[0]?.pid as number])
+    await db.query('select pg_terminate_backend($1)', [await stuck(db, '%delete from rollup_dirty where seq%')])
     t.match(await refresh, { message: /terminat/ })
     await holder.query('rollback')
     holder.release()

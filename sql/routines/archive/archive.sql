@@ -1,7 +1,7 @@
 -- Archives the data of a user's series from before `until`, including data that arrived late since the last run: from now
--- on only the rollups cover it. Without rollups, all of it will be removed. A series that another session refreshes is
--- left for another run. Returns whether everything is archived: false also while an import holds the user's ingest lock,
--- which keeps the data archived here from changing.
+-- on only the rollups cover it. Without rollups, all of it will be removed. A series that another session refreshes, or whose
+-- rollups are dirty, is left for another run. Returns whether everything is archived: false also while an import holds the
+-- user's ingest lock, which keeps the data archived here from changing.
 create or replace function archive_user(the_user uuid, until timestamptz, with_rollups boolean) returns boolean
 language plpgsql
 set plan_cache_mode = force_custom_plan
@@ -30,10 +30,8 @@ begin
   loop
     now_archived := series.archived * tstzmultirange(tstzrange(oldest, null));
     if with_rollups then
-      -- Data that arrived since the rollups were completed; nothing else can arrive now.
       while is_behind(series.source_id, series.series_id, until)
-        and (refresh_series(series.source_id, series.series_id, '120 days')
-          or refresh_local_days(series.source_id, series.series_id, local_days_due(), 120))
+        and refresh_local_days(series.source_id, series.series_id, local_days_due(), 120)
       loop
       end loop;
       while keep_minutes(series.source_id, series.series_id, until, 30) loop

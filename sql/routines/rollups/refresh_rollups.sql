@@ -30,12 +30,15 @@ $$;
 
 -- Refreshes at most `most` series that are dirty before `until`, those that have waited longest first, at most `span` of each.
 -- Each in a transaction of its own: a session learns of the changed chunks (await_writers) only when it locks them, and holds
--- these locks until its transaction ends. What a crash takes of the last ones is dirty again, so no commit waits for the disk.
+-- these locks until its transaction ends. What was dirty is forgotten in another one, for the same reason: whoever read it as
+-- clean while the rollups are being committed, by a plan that is kept, would not find rollups in a chunk that came with them.
+-- What a crash takes of the last ones is dirty again, so no commit waits for the disk.
 create or replace procedure refresh_due_series(span interval, most int4, until timestamptz, inout did boolean)
 language plpgsql
 as $$
 declare
   due record;
+  done record;
 begin
   did := false;
   for due in
@@ -47,36 +50,44 @@ begin
     limit most
   loop
     perform set_config('synchronous_commit', 'off', true);
-    did := refresh_series(due.source_id, due.series_id, span) or did;
+    done := compute_rollups(due.source_id, due.series_id, span);
     commit;
+    if done.claimed is not null then
+      did := true;
+      perform set_config('synchronous_commit', 'off', true);
+      delete from rollup_dirty d where d.seq = any (done.claimed) and d.hi < done.until;
+      update rollup_dirty d set lo = done.until where d.seq = any (done.claimed) and d.lo < done.until;
+      commit;
+    end if;
   end loop;
 end
 $$;
 
--- Refreshes the rollups of a series where they are dirty, at most `span` of time from its first dirty instant on, and
--- removes the dirty ranges it covered. Changes committed in the meantime have dirty ranges of their own, which stay.
--- Recomputes buckets from the samples, never by adding differences. Returns whether it did anything: false if nothing
--- is dirty or another session is refreshing the series.
-create or replace function refresh_series(the_source int4, the_series int2, span interval) returns boolean
+drop function if exists refresh_series(int4, int2, interval);
+
+-- Computes the rollups of a series where they are dirty, at most `span` of time from its first dirty instant on, from the
+-- samples, never by adding differences. Returns the dirty ranges, which are covered before `until`, and stay: changes committed
+-- in the meantime have dirty ranges of their own. Null if nothing is dirty or another session is refreshing the series.
+create or replace function compute_rollups(
+  the_source int4, the_series int2, span interval, out claimed int8[], out until timestamptz
+)
 language plpgsql
 set plan_cache_mode = force_generic_plan
 set timescaledb.enable_runtime_exclusion = off
 as $$
 declare
-  claimed int8[];
   low timestamptz;
   high timestamptz;
-  until timestamptz;
   ranges tstzmultirange;
 begin
   if not claim_series(the_source, the_series) then
-    return false;
+    return;
   end if;
   select array_agg(d.seq), min(d.lo), max(d.hi) into claimed, low, high
   from rollup_dirty d
   where d.source_id = the_source and d.series_id = the_series;
   if claimed is null then
-    return false;
+    return;
   end if;
   perform await_writers(claimed);
   -- Whole days, so the rest starts at a bucket boundary of every width.
@@ -94,10 +105,6 @@ begin
   perform refresh_1day(the_source, the_series, widened(ranges, interval '1 day'));
   perform note_stale_days(array_agg(the_source), array_agg(the_series), array_agg(lower(r)), array_agg(upper(r) - interval '1 microsecond'))
   from unnest(ranges) r;
-
-  delete from rollup_dirty d where d.seq = any (claimed) and d.hi < until;
-  update rollup_dirty d set lo = until where d.seq = any (claimed) and d.lo < until;
-  return true;
 end
 $$;
 
