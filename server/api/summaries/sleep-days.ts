@@ -6,9 +6,6 @@ import { isoInstant, zoneText } from '../../time.ts'
 import { type DaysAsked, dateOf } from './day-page.ts'
 import { tenths, whole } from './rounding.ts'
 
-/** Seconds awake that count as an interruption (decision D-13). */
-const INTERRUPTION_S = 300
-
 /** Means over the time asleep, by their series. */
 const MEANS = {
   avg_heart_rate_bpm: 'heart_rate',
@@ -158,32 +155,12 @@ const SLEEP_SQL = (order: 'asc' | 'desc') => `
     select json_agg(
              json_build_array(
                round(date_part('epoch', s.start_at) * 1000), round(date_part('epoch', s.end_at) * 1000), s.zone_offset_min, s.asleep_s,
-               s.in_bed_s, s.awake_s, s.light_s, s.deep_s, s.rem_s, s.efficiency_percent, s.is_nap is true, i.interruptions
+               s.in_bed_s, s.awake_s, s.light_s, s.deep_s, s.rem_s, s.efficiency_percent, s.is_nap is true, s.interruptions
              )
              order by s.start_at, s.end_at
            ) as sessions
     from session x
     join sleep s on s.id = x.id
-    cross join lateral (
-      -- Awake for long between the first and the last sleep, if they are asked for; null without intervals. Each interval is
-      -- taken apart once.
-      select case when $8::bool and jsonb_array_length(s.stages) > 0 then (
-               select count(*) from unnest(g.starts, g.ends) w (starts, ends) where w.starts >= g.first and w.ends <= g.last
-             ) end as interruptions
-      from (
-        select min(v.starts) filter (where v.asleep) as first, max(v.ends) filter (where v.asleep) as last,
-               array_agg(v.starts) filter (where v.long) as starts, array_agg(v.ends) filter (where v.long) as ends
-        from (
-          select e.starts, e.ends, e.stage in ('sleeping', 'light', 'deep', 'rem') as asleep,
-                 e.stage = 'awake' and e.ends - e.starts >= ${INTERRUPTION_S} as long
-          from (
-            select v->>0 as stage, (v->>1)::float8 as starts, (v->>2)::float8 as ends from jsonb_array_elements(case when $8 then s.stages end) v
-            offset 0
-          ) e
-          offset 0
-        ) v
-      ) g
-    ) i
     where x.day = p.day and x.source_id = p.id
   ) n
   left join measured m on m.day = p.day
@@ -233,8 +210,8 @@ export interface SleepDay {
 }
 
 /**
- * Reads a page of local days with sleep, nearest first, in one statement; with `days` only these, without interruptions. A
- * session belongs to the day on which it ended.
+ * Reads a page of local days with sleep, nearest first, in one statement; with `days` only these. A session belongs to the day on
+ * which it ended.
  */
 export async function readSleep(
   db: Database,
@@ -251,7 +228,6 @@ export async function readSleep(
     series,
     days,
     CLOUDS,
-    days === null,
   ])
   return rows.map(dayOf)
 }
