@@ -90,6 +90,41 @@ eachEngine(t, 'strategies', async (t, { name, ...engine }) => {
     await settle(bench)
     t.ok((await checkStored(bench)) > 50)
   })
+
+  // Archiving goes by what is dirty: a session that still computes from removed samples would remove their rollups.
+  await t.test('what another session computes again stays dirty', async (t) => {
+    const bench = await open(t, { name, ...engine }, 'per_series')
+    const { db } = bench
+    await write(bench, 4)
+    const first = await db.one<{ source_id: number; series_id: number; writer: string }>(
+      'select source_id, series_id, writer::text from rollup_dirty order by seq limit 1',
+    )
+    const series = [first.source_id, first.series_id]
+    const dirty = () =>
+      db.rows('select seq from rollup_dirty where source_id = $1 and series_id = $2 order by seq', series)
+    const before = await dirty()
+    const [holder, other] = [await db.pool.connect(), await db.pool.connect()]
+    await holder.query('select pg_advisory_lock($1)', [first.writer])
+    const refresh = refreshRollups(db)
+    await stuck(db, 'call refresh_due_series%')
+    await other.query('begin')
+    const claim = other.query(`select pg_advisory_xact_lock(hashtextextended('rollup:' || $1 || ':' || $2, 0))`, series)
+    await stuck(db, 'select pg_advisory_xact_lock%')
+    await holder.query('select pg_advisory_unlock_all()')
+    holder.release()
+    await claim
+    await refresh
+    t.strictSame(await dirty(), before)
+    const left = await other.query(
+      `select unnest(claimed)::text as seq from compute_rollups($1, $2, '120 days')`,
+      series,
+    )
+    t.equal(left.rows.length, before.length)
+    await other.query('commit')
+    other.release()
+    await settle(bench)
+    t.ok((await checkStored(bench)) > 50)
+  })
   if (!continuous) return
 
   await t.test('reads stay exact from one to the other and back', async (t) => {

@@ -55,8 +55,11 @@ begin
     if done.claimed is not null then
       did := true;
       perform set_config('synchronous_commit', 'off', true);
-      delete from rollup_dirty d where d.seq = any (done.claimed) and d.hi < done.until;
-      update rollup_dirty d set lo = done.until where d.seq = any (done.claimed) and d.lo < done.until;
+      -- Another session may be computing the same again: only what is dirty is not archived meanwhile. It forgets it as well.
+      if claim_series(due.source_id, due.series_id) then
+        delete from rollup_dirty d where d.seq = any (done.claimed) and d.hi < done.until;
+        update rollup_dirty d set lo = done.until where d.seq = any (done.claimed) and d.lo < done.until;
+      end if;
       commit;
     end if;
   end loop;
