@@ -37,6 +37,9 @@ import { isObject, MIN_TIME_MS } from './sdk-fields.ts'
 const MAX_WORKOUT_MS = MAX_WORKOUT_DAYS * DAY_MS
 const MAX_CYCLE_DAYS = 366
 
+/** Farthest from UTC that a clock is. */
+const MAX_ZONE_MS = 18 * 3_600_000
+
 const asIs = (raw: string) => raw
 
 /** Collects what the parts of a parcel hold, see `Out`; one part is read at a time. */
@@ -297,6 +300,12 @@ export class ParcelOut implements Out, Rejections {
     const devices = typeof what === 'object' && 'devices' in what ? what.devices : undefined
     const span = { source: this.#place(), what: idOfListed(what), loMs, hiMs, atMs: this.#part.atMs }
     this.#spans.push({ ...span, ...(devices && { devices }) })
+  }
+
+  placed(series: SeriesName, date: At, zoneMin: number): void {
+    const [loMs, hiMs] = [date.ms - MAX_ZONE_MS, date.ms + DAY_MS + MAX_ZONE_MS]
+    const placed = { day: date.ms / DAY_MS, zoneMin }
+    this.#spans.push({ source: this.#place(), what: idOf(series), loMs, hiMs, atMs: this.#part.atMs, placed })
   }
 
   gone(externalId: string): void {

@@ -378,6 +378,11 @@ export interface Span {
   hiMs: number
   /** When the provider said so, epoch ms: what is newer stays, when a batch is imported again. */
   atMs: number
+  /**
+   * Only samples without a record, on a local day (days since 1970) by the zone that they have: what has another zone than
+   * this one, in minutes east of UTC, goes.
+   */
+  placed?: { day: number; zoneMin: number }
 }
 
 /** The platform deleted something. */

@@ -151,8 +151,8 @@ export class SampleStreams {
   }
 
   /** The streams whose samples a span lists: of its source, of all devices, or of those of a type. */
-  #listedBy({ source, what, devices }: Span, sources: readonly SourceIdentity[]): SampleStream[] {
-    if (typeof what !== 'number') return []
+  #listedBy({ source, what, devices, placed }: Span, sources: readonly SourceIdentity[]): SampleStream[] {
+    if (typeof what !== 'number' || placed) return []
     const own = devices === undefined ? [source] : sources.keys()
     return [...own].flatMap((one) => {
       const isListed = devices === undefined || devices === 'all' || sources[one]?.deviceType === devices

@@ -136,6 +136,11 @@ export interface Out {
    * name. No effect if anything of the part was rejected.
    */
   only(what: Listed, loMs: number, hiMs: number): void
+  /**
+   * The samples of a date by the person's clock, at 00:00 UTC, are placed by this zone, in minutes east of UTC: those that were
+   * placed by another one before are deleted, but for samples of records. No effect if anything of the part was rejected.
+   */
+  placed(series: SeriesName, date: At, zoneMin: number): void
   /** The provider deleted the item with this id. */
   gone(externalId: string): void
   /** Counts an item of a known type that is not stored. */

@@ -23,7 +23,7 @@ export type Unlisted = Pick<Deleted, 'deleted' | 'announced'>
 export async function removeUnlisted(tx: Transaction, target: EventTarget, batch: Batch): Promise<Unlisted> {
   const { spans } = batch.events
   if (spans.length === 0) return { deleted: 0, announced: [] }
-  const samples = await removeSamples(tx, target, batch)
+  const samples = (await removeSamples(tx, target, batch)) + (await removeMisplaced(tx, target, spans))
   const { deleted, announced } = await applyDeletions(tx, target, await unlistedEvents(tx, target, batch))
   return { deleted: deleted + samples + (await deleteUnlistedScores(tx, target, batch.events)), announced }
 }
@@ -32,7 +32,7 @@ async function removeSamples(tx: Transaction, target: EventTarget, batch: Batch)
   const { sourceIds, changes } = target
   const known = batch.events.spans.some(({ devices }) => devices) ? await sourcesOf(tx, target) : []
   const spans = batch.events.spans.flatMap((span) =>
-    streamsOf(span, sourcesIn(span, sourceIds, known)).map((stream) => ({ ...span, ...stream })),
+    span.placed ? [] : streamsOf(span, sourcesIn(span, sourceIds, known)).map((stream) => ({ ...span, ...stream })),
   )
   if (spans.length === 0) return 0
   const ranges = [...groupBy(spans, streamKey).values()].flatMap((list) => {
@@ -56,6 +56,43 @@ async function removeSamples(tx: Transaction, target: EventTarget, batch: Batch)
   const removed = await removePoints(tx, unlisted, changes)
   await forgetRecords(tx, removed)
   return removed.length
+}
+
+/** Removes samples without a record that an earlier answer placed by another zone; the last answer of a batch counts. */
+async function removeMisplaced(
+  tx: Transaction,
+  { sourceIds, changes }: EventTarget,
+  spans: readonly Span[],
+): Promise<number> {
+  const days = spans.flatMap((span) => {
+    const { placed, loMs, hiMs } = span
+    const streams = placed ? streamsOf(span, [sourceIds[span.source] as number]) : []
+    return streams.map((stream) => ({ ...stream, ...(placed as Required<Span>['placed']), loMs, hiMs }))
+  })
+  const last = [...new Map(days.map((one) => [`${streamKey(one)} ${one.day}`, one])).values()]
+  if (last.length === 0) return 0
+  const rows = await tx.rows<[sourceId: number, seriesId: number, at: number]>(
+    'select source_id, series_id, at from misplaced_instants($1, $2, $3, $4, $5, $6)',
+    [
+      last.map(({ sourceId }) => sourceId),
+      last.map(({ seriesId }) => seriesId),
+      last.map(({ loMs }) => loMs / 1000),
+      last.map(({ hiMs }) => (hiMs - 1) / 1000),
+      last.map(({ day }) => day),
+      last.map(({ zoneMin }) => zoneMin),
+    ],
+  )
+  if (rows.length === 0) return 0
+  const found = rows.map(([sourceId, seriesId, at]) => ({ sourceId, seriesId, timeMs: Math.round(at * 1000) }))
+  const streams = [...groupBy(found, streamKey).values()].map((list) => ({
+    ...(list[0] as Stream),
+    timeMs: list.map(({ timeMs }) => timeMs).sort((a, b) => a - b),
+  }))
+  const records = await recordsAt(tx, streams)
+  const points = streams.flatMap(({ sourceId, seriesId, timeMs }, index) =>
+    timeMs.flatMap((ms, at) => (records[index]?.[at]?.length ? [] : [{ sourceId, seriesId, timeMs: ms }])),
+  )
+  return (await removePoints(tx, points, changes)).length
 }
 
 /** A source of a user at a provider, by its key. */

@@ -20,6 +20,7 @@ import {
   TEN,
   write,
 } from '../support/given.ts'
+import { batchOf as parcelOf } from '../support/parcels.ts'
 import { eachEngine, storedSamples, timeseries } from '../support/sdk.ts'
 
 const HRV = 'heart_rate_variability_rmssd'
@@ -256,6 +257,82 @@ eachEngine(t, 'spans', async (t, engine) => {
     t.strictSame(await lines(app, user), rows, 'repeated, nothing changes')
     await write(app, user, batchOf({ samples: [samples('resting_heart_rate', [[90, 53]], 'a')] }))
     t.equal((await lines(app, user)).length, 3, 'others may have several')
+  })
+
+  await t.test('what was placed by another zone goes, but for samples of records and of other days', async (t) => {
+    const user = await connectedUser(app, 'polar')
+    const dates = ['2026-02-21', '2026-02-22', '2026-02-23', '2026-02-24']
+    const times = ['00:10:00', '08:00:00', '23:50:00']
+    const beats = times.map((time, place) => ({ sample_time: time, heart_rate: 60 + place }))
+    const days = (nights: Record<string, number>, of = dates, samples: object[] = beats) => ({
+      stream: 'continuous_heart_rate',
+      at: '2026-02-25T12:00:00Z',
+      args: {
+        of: 'data',
+        nights: Object.fromEntries(Object.entries(nights).map(([date, zone]) => [date, [0, 1, zone] as const])),
+      },
+      body: { heart_rates: of.map((date) => ({ date, heart_rate_samples: samples })) },
+    })
+    const placed = (zones: Record<string, number>) =>
+      Object.entries(zones).flatMap(([date, zone]) =>
+        times.map(
+          (time, place) => `${new Date(Date.parse(`${date}T${time}Z`) - zone * MIN).toISOString()} ${60 + place}`,
+        ),
+      )
+    const stored = async () =>
+      (await storedSamples(app.db, user.userId)).map(({ ts, value }) => `${new Date(ts).toISOString()} ${value}`)
+    const exercise = {
+      ...{ stream: 'exercises', at: '2026-02-25T12:00:00Z' },
+      body: [
+        {
+          ...{ id: 'run', start_time: '2026-02-23T12:00:30', start_time_utc_offset: 120, duration: 'PT1M' },
+          samples: [{ recording_rate: 1, sample_type: '0', data: '140,141' }],
+        },
+      ],
+    }
+    const ran = ['2026-02-23T10:00:30.000Z 140', '2026-02-23T10:00:31.000Z 141']
+    const before = { '2026-02-21': 120, '2026-02-22': 120, '2026-02-23': 120, '2026-02-24': 120 }
+    const west = { ...before, '2026-02-23': -360, '2026-02-24': -360 }
+    const east = { ...before, '2026-02-23': 540, '2026-02-24': 540 }
+    await write(app, user, parcelOf('polar', [exercise, days({ '2026-02-22': 120 })]))
+    t.strictSame(await stored(), [...placed(before), ...ran].sort())
+    await write(app, user, parcelOf('polar', [days({ '2026-02-22': 120, '2026-02-23': -360 }, ['2026-02-23'])]))
+    t.strictSame(await stored(), [...placed({ ...west, '2026-02-24': 120 }), ...ran].sort(), 'one day, and no other')
+    const flown = parcelOf('polar', [days({ '2026-02-22': 120, '2026-02-23': -360 })])
+    t.match(await write(app, user, flown, { feed: true }), { inserted: 3, deleted: 3 })
+    t.strictSame(await stored(), [...placed(west), ...ran].sort())
+    const hours = await timeseries(app, user.userId, {
+      ...{ start_time: '2026-02-20', end_time: '2026-02-27', types: 'heart_rate', resolution: '1hour' },
+    })
+    t.equal(hours.body.data.length, times.length * dates.length + 1, 'aggregates follow')
+    const versions = await givenVersions(app.db, user.userId)
+    t.match(await write(app, user, flown), { deleted: 0, unchanged: 12, changed: false })
+    t.strictSame(await givenVersions(app.db, user.userId), versions, 'the same page again writes nothing')
+    const both = [days({ '2026-02-22': 120, '2026-02-23': 0 }), days({ '2026-02-22': 120, '2026-02-23': 540 })]
+    await write(app, user, parcelOf('polar', both))
+    t.strictSame(await stored(), [...placed(east), ...ran].sort(), 'of two pages in a parcel the later one counts')
+    const broken = days({ '2026-02-22': 120, '2026-02-23': 0 }, ['2026-02-23'], [{ sample_time: 'x', heart_rate: 60 }])
+    t.match(await write(app, user, parcelOf('polar', [broken])), { deleted: 0 }, 'what was rejected may be of that day')
+  })
+
+  await t.test('what was placed without any zone goes, too', async (t) => {
+    const user = await connectedUser(app, 'polar')
+    const ran = { id: 'run', start_time: '2026-02-23T12:30:00', start_time_utc_offset: 345, duration: 'PT1M' }
+    const day = (nights: Record<string, readonly [number, number, number]>) =>
+      parcelOf('polar', [
+        { stream: 'exercises', at: '2026-02-25T12:00:00Z', body: [ran] },
+        {
+          ...{ stream: 'continuous_heart_rate', at: '2026-02-25T12:00:00Z', args: { of: 'data', nights } },
+          body: [{ date: '2026-02-23', heart_rate_samples: [{ sample_time: '12:00:00', heart_rate: 61 }] }],
+        },
+      ])
+    await write(app, user, day({}))
+    t.match(await storedSamples(app.db, user.userId), [{ ts: '2026-02-23T12:00:00', zone: null }])
+    await write(app, user, day({ '2026-02-24': [0, 1, 345] }))
+    const stored = await storedSamples(app.db, user.userId)
+    t.match(stored, [{ value: 61, zone: 345 }])
+    t.equal(stored.length, 1)
+    t.equal(new Date(stored[0]?.ts ?? 0).toISOString(), '2026-02-23T06:15:00.000Z')
   })
 
   await t.test('what moved is not gone', async (t) => {

@@ -46,12 +46,15 @@ export function continuousHeartRate(out: Out, part: Part): void {
     const known = dateOf(day, 'date')
     if (!known) continue
     const zoneMin = zoneOn(known.date, nights, otherwise)
+    // Before the night was known, an earlier answer was placed by another one.
+    if (zoneMin !== null) out.placed('heart_rate', known.at, zoneMin)
     for (const sample of day.objects('heart_rate_samples')) {
       const time = sample.text('sample_time')
       const ms = timeOfDayMs(time ?? '')
       if (time !== undefined && ms === undefined) sample.reject('implausible_value', 'sample_time')
       if (ms === undefined) continue
-      const at = { ms: known.at.ms + ms - (zoneMin ?? 0) * 60_000, zoneMin }
+      const shown = known.at.ms + ms
+      const at = zoneMin === null ? { ...known.at, ms: shown } : { ms: shown - zoneMin * 60_000, zoneMin }
       out.sample('heart_rate', at, sample.number('heart_rate') || undefined)
     }
   }
