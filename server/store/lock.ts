@@ -31,7 +31,7 @@ import type { Queryable, Transaction } from '../db/database.ts'
 //   archive_user                               t                   , w    s       w
 //   remove_archived                                                       s       s
 //   closeSleep                                                     k s    s                             w
-//   compute_rollups, refresh_local_days                                   s
+//   refresh_due_series, refresh_local_days                                s
 //   sessions of phones                                             k
 //   updateEndpoint with a user                                     k                                    w
 //   record_attempts, fan_out                                                                            w

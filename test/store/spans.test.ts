@@ -328,6 +328,7 @@ eachEngine(t, 'spans', async (t, engine) => {
       ])
     await write(app, user, day({}))
     t.match(await storedSamples(app.db, user.userId), [{ ts: '2026-02-23T12:00:00', zone: null }])
+    t.match(await write(app, user, day({})), { unchanged: 2, changed: false })
     await write(app, user, day({ '2026-02-24': [0, 1, 345] }))
     const stored = await storedSamples(app.db, user.userId)
     t.match(stored, [{ value: 61, zone: 345 }])
