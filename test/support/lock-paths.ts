@@ -1,5 +1,6 @@
 // Every operation that locks a user's data, applied to a user with all kinds of data.
 import { closeSilentRuns } from '../../server/intake/uploads/silent-runs.ts'
+import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { computeSleepScores } from '../../server/scores/compute-sleep.ts'
 import { closeSleep } from '../../server/store/sleep/close.ts'
 import type { TestAnswer, TestApp } from './app.ts'
@@ -107,6 +108,7 @@ export const lockPaths = {
     app.db.query(`select archive_user($1, now() - interval '90 days', false)`, [user]),
   'remove what is archived': (app) =>
     app.db.query('select remove_archived(source_id, series_id, 100) from source_series order by source_id, series_id'),
+  'refresh rollups': (app) => refreshRollups(app.db),
   'close nights': (app) => closeSleep(app.db, app.deps.config),
   'score nights': (app) => computeSleepScores(app.db, 30),
   'give an endpoint a user': (app, { user, endpoint }) =>
