@@ -170,7 +170,7 @@ const GRANT_SQL = `
       refresh = excluded.refresh, version = excluded.version, access_until = excluded.access_until,
       refreshed_at = excluded.refreshed_at, granted_at = now(), next_pull_at = now(), refresh_held_until = null,
       refresh_doubt = 0, refresh_due_at = null, refresh_failures = 0, refusals = 0, refused_since = null,
-      refused_at = null, pause_error = null, pause_settings = null`
+      refused_at = null, renewed_at = null, doubted_at = null, pause_error = null, pause_settings = null`
 
 async function storeGrant(
   tx: Transaction,

@@ -8,7 +8,7 @@ import type { Threads } from '../threads.ts'
 import { recordBatch } from '../webhooks/batch-events.ts'
 import { type EventSettings, wantedEvents } from '../webhooks/record.ts'
 import { rejectArchived, withoutArchived } from './archived.ts'
-import { connectionOf, sinceAccount, withoutConnection } from './connection.ts'
+import { connectionOf, type NamedConnection, sinceAccount, withoutConnection } from './connection.ts'
 import { removeCorrected } from './corrected.ts'
 import { changedCurrents } from './currents.ts'
 import { applyDeletions, type Deleted } from './deletions.ts'
@@ -61,8 +61,8 @@ export interface BatchTarget {
   receivedAt: string | null
   settings: EventSettings
   threads: Threads
-  /** The connection through which a provider was asked, null = it is gone; absent for what a phone uploads, which opens one. */
-  connection?: { id: string | null }
+  /** The connection through which a provider's data came; absent for what a phone uploads, which opens one. */
+  connection?: NamedConnection
 }
 
 /** How long a batch waits for others, such as the compression of a chunk; the caller tries again later. */

@@ -23,8 +23,14 @@ const OPEN_SQL = `
          c.updated_at as at, null::float8 as since_ms, ${USER_KEPT} as kept
   from c`
 
-// What a provider answered before its connection ended is stored, as what a phone sent before it signed out.
+// What a provider answered before its connection ended is stored, as what a phone sent before it signed out. What it sends of
+// itself is a sync of its connection; a pull is one when it ends (store_parcel.sql).
 const NAMED_SQL = `
+  with synced as (
+    update connection c
+    set last_synced_at = greatest(c.last_synced_at, $3::timestamptz), updated_at = now()
+    where c.id = $1 and c.user_id = $2 and c.status = 'active' and $4 and $3::timestamptz is not null
+  )
   select c.id, false as opened, c.updated_at as at, date_part('epoch', c.account_since) * 1000 as since_ms,
          ${USER_KEPT} as kept
   from connection c
@@ -35,7 +41,13 @@ interface Target {
   userId: string
   provider: string
   receivedAt: string | null
-  connection?: { id: string | null }
+  connection?: NamedConnection
+}
+
+/** Through which connection a provider's data came, null = it is gone; and whether it sent that of itself, of now. */
+export interface NamedConnection {
+  id: string | null
+  wasSent: boolean
 }
 
 /** The connection of a batch; `opened`: it was opened by it. */
@@ -56,7 +68,7 @@ export async function connectionOf(
   { userId, provider, receivedAt, connection }: Target,
 ): Promise<BatchConnection | undefined> {
   const rows = connection
-    ? await tx.query<BatchConnection>(NAMED_SQL, [connection.id, userId, receivedAt])
+    ? await tx.query<BatchConnection>(NAMED_SQL, [connection.id, userId, receivedAt, connection.wasSent])
     : await tx.query<BatchConnection>(OPEN_SQL, [userId, provider, receivedAt])
   return rows[0]
 }

@@ -168,7 +168,7 @@ async function arrive(app: TestApp, order: readonly Arrival[], random: () => num
   for (const provider of clouds) {
     const sql = 'insert into connection (user_id, provider) values ($1, $2) returning id'
     const connection = await app.db.one<{ id: string }>(sql, [user, provider])
-    connections.set(provider, { userId: user, provider, connection })
+    connections.set(provider, { userId: user, provider, connection: { ...connection, wasSent: false } })
   }
   for (const one of order) {
     if ('upload' in one) await importBody(app, user, one.upload)

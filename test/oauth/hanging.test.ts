@@ -86,9 +86,12 @@ oneEngine(t, 'grants that are looked at since a notice doubts them', async (t, e
   const one = await start(t, engine)
   const { app, waiting } = one
   await app.db.query(
-    `select graphile_worker.add_job(
+    `with doubted as (
+       update provider_grant set doubted_at = now() where provider = 'polar' returning id
+     )
+     select graphile_worker.add_job(
        'check_grant', json_build_object('grant_id', id, 'attempt', 1), job_key => 'check:' || id, max_attempts => 3)
-     from provider_grant where provider = 'polar'`,
+     from doubted`,
   )
   t.ok(await waitUntil(async () => waiting.length > 0, WAIT_MS, 20), 'the endpoint is silent')
   t.ok(await isImported(one), 'an upload is imported')

@@ -19,6 +19,7 @@ import type { Scope } from '../../server/catalogue/scopes.ts'
 import { type SeriesName, seriesByName } from '../../server/catalogue/series.ts'
 import type { Database } from '../../server/db/database.ts'
 import { commitBatch, type Outcome } from '../../server/store/commit.ts'
+import type { NamedConnection } from '../../server/store/connection.ts'
 import type { TestApp } from './app.ts'
 import { createUser } from './sdk.ts'
 
@@ -34,7 +35,7 @@ export const ASKED = Date.UTC(2026, 2, 10)
 export interface CloudUser {
   userId: string
   provider: string
-  connection: { id: string }
+  connection: NamedConnection
 }
 
 /** Creates a user with a connection that was made and never used. */
@@ -44,7 +45,7 @@ export async function connectedUser(app: TestApp, provider = 'whoop'): Promise<C
     'insert into connection (user_id, provider) values ($1, $2) returning id',
     [userId, provider],
   )
-  return { userId, provider, connection }
+  return { userId, provider, connection: { ...connection, wasSent: false } }
 }
 
 /** A night by minutes after ten, of which only the times are known. */

@@ -85,12 +85,12 @@ const DOUBT_SQL = `
   )
   from doubted`
 
-// Of a consent since then, and of what a notice said since then, the newer one counts.
+// Of a consent since then, and of what a notice said since then, the newer one counts. A time to come would outlast them all.
 const SCOPE_SQL = `
   with changed as (
     update provider_grant
-    set scope = $2, scope_at = to_timestamp($3::float8)
-    where id = $1 and greatest(granted_at, scope_at) < to_timestamp($3::float8)
+    set scope = $2, scope_at = least(to_timestamp($3::float8), now())
+    where id = $1 and greatest(granted_at, scope_at) < least(to_timestamp($3::float8), now())
     returning id
   )
   update connection c

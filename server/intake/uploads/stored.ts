@@ -22,7 +22,7 @@ export interface StoredUpload {
 /** How an upload came, for `commitBatch`. */
 export const cameBy = ({ channel, connection_id: id, sync_type: scope }: StoredUpload) => ({
   scope,
-  ...(channel !== 'sdk' && { connection: { id } }),
+  ...(channel !== 'sdk' && { connection: { id, wasSent: channel === 'webhook' && scope === 'live' } }),
 })
 
 /**

@@ -92,6 +92,8 @@ oneEngine(t, 'a body of several people is stored for each of them', async (t, en
     )
     t.strictSame(values, [[61], [62]])
     t.strictSame(await app.db.query('select state, account from notification'), [{ state: 'held', account: 'cleo' }])
+    const synced = `select last_synced_at > created_at as moved from connection`
+    t.strictSame(await app.db.query(synced), [{ moved: true }, { moved: true }], 'it counts as a sync')
   })
 
   await t.test('a guess of a night that comes late does not take the place of the night', async (t) => {
@@ -234,7 +236,9 @@ oneEngine(t, 'a body of several people is stored for each of them', async (t, en
       Array(2).fill('ACTIVITY_EXPORT MCT_EXPORT'),
       'before the consent',
     )
-    t.strictSame(await scopes([], 1), ['', null])
+    t.strictSame(await scopes(['HEALTH_EXPORT'], -1e6), Array(2).fill('HEALTH_EXPORT'), 'of a clock that is wrong')
+    await app.db.query(`update provider_grant set scope_at = scope_at - interval '10 seconds'`)
+    t.strictSame(await scopes([], 1), ['', null], 'which does not count for longer')
   })
 
   await t.test('who leaves has left; of who came, or came back, lately the tokens have to say so', async (t) => {

@@ -293,6 +293,27 @@ oneEngine(t, 'what proves nothing is not believed', async (t, engine) => {
     t.equal(status, 'active')
   })
 
+  await t.test('one that follows is tried as well, once the hour is over', async (t) => {
+    await strava({ object_type: 'athlete', object_id: Number(account), updates: { authorized: 'false' } })
+    const next = async () =>
+      app.db.query<{ id: string; after_s: number }>(
+        `select j.id, round(date_part('epoch', j.run_at - g.renewed_at)) as after_s
+         from graphile_worker.jobs j join provider_grant g on j.key = 'check:' || g.id
+         where j.run_at > now()`,
+      )
+    t.ok(await waitUntil(async () => (await next()).length > 0, 20_000, 20))
+    const [job] = await next()
+    t.equal(job?.after_s, 3_601)
+    const hourLater = async () => {
+      await app.db.query(`update provider_grant set renewed_at = renewed_at - interval '1 hour'`)
+      await app.db.query(`update graphile_worker._private_jobs set run_at = now() where id = $1`, [job?.id as string])
+    }
+    await hourLater()
+    const checked = async () =>
+      (await app.db.query('select from provider_grant where refreshed_at > doubted_at')).length > 0
+    t.ok(await waitUntil(checked, 20_000, 20))
+  })
+
   await t.test('so many fetches are caused in an hour, and no more', async (t) => {
     await app.db.query('update provider_grant set unsigned_since = now(), unsigned_fetches = 59')
     await strava({ object_id: 1 })
