@@ -6,7 +6,7 @@ import type { Limit } from './budgets.ts'
 import { control } from './control.ts'
 import { type Fault, spoiled } from './faults.ts'
 import { bodyOf, escaped, json, page, type Reply, readText, send } from './http.ts'
-import { fetchText } from './notices/request.ts'
+import { requestText } from './notices/request.ts'
 import type { Grant } from './oauth/grants.ts'
 import type { Played } from './played.ts'
 import type { Budget } from './provider.ts'
@@ -196,7 +196,7 @@ async function subscribe(asked: Asked, closing: AbortSignal): Promise<Reply | un
     ...{ client, subscriptions, settings, dataMs, nowMs },
     ...{ person: world.people.get(holder(asked)?.person ?? '') ?? null, scopes: scopesOf(played, holder(asked)) },
     remember: (key) => grants.remember('signing', key, nowMs),
-    ask: (address, init) => fetchText(address, init, { seconds: notices.answerSeconds, closing }),
+    ask: (address, sent) => requestText(address, sent, { seconds: notices.answerSeconds, closing }),
   })
 }
 

@@ -2,6 +2,7 @@ import type { Reply } from '../http.ts'
 import type { Client } from '../oauth/client.ts'
 import type { Settings } from '../settings.ts'
 import type { Person } from '../truth/person.ts'
+import type { Outgoing } from './request.ts'
 import type { Subscription, Subscriptions } from './subscriptions.ts'
 
 /** What a provider says about something that became known; it is sent to each subscription that wants its topic. */
@@ -120,5 +121,5 @@ export interface SubscriptionCall {
   /** Puts a key on the list of all secrets. */
   remember(key: string): void
   /** Sends a request to the application while this one is open; null when no answer came in time. */
-  ask(url: string, init: RequestInit): Promise<{ readonly status: number; readonly text: string } | null>
+  ask(url: string, sent: Outgoing): Promise<{ readonly status: number; readonly text: string } | null>
 }

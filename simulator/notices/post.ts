@@ -5,7 +5,7 @@ import type { Played } from '../played.ts'
 import { random, shuffled } from '../random.ts'
 import type { Person } from '../truth/person.ts'
 import type { Bundle, Notice } from './notices.ts'
-import { fetchText } from './request.ts'
+import { requestText } from './request.ts'
 import type { Subscription } from './subscriptions.ts'
 
 /** A notice on its way to a subscription. */
@@ -247,7 +247,7 @@ export class Post {
       }),
     }
     const started = performance.now()
-    const answer = await fetchText(
+    const answer = await requestText(
       subscription.url,
       { method: 'POST', body: delivery.text, headers: delivery.headers },
       { seconds: notices.answerSeconds, closing: this.#closing.signal },
