@@ -28,10 +28,10 @@ export interface ShownMetrics {
   text(): Promise<string>
 }
 
-/** Creates the metrics of one process in a registry of its own. */
-export function createMetrics(): Metrics {
+/** Creates the metrics of one process in a registry of its own; the delay of its event loop is taken as often as that. */
+export function createMetrics(delayEveryMs = 10): Metrics {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: delayEveryMs })
   const registers = [registry]
   return {
     registry,

@@ -137,12 +137,10 @@ export async function startTestApp(t: Test, engine: Engine, overrides: Overrides
 /** Creates a migrated, empty database on the engine's server and returns its address; it is dropped with the test. */
 export async function createTestDatabase(t: Test, engine: Engine): Promise<string> {
   const name = `pulsebase_test_${randomBytes(8).toString('hex')}`
-  await asAdministrator(engine, async (client) => {
-    const template = await ensureTemplate(client, engine)
-    // Half the work of logging each page, and nothing has to survive a crash.
-    await client.query(`create database ${name} template ${template} strategy file_copy`)
-  })
-  t.teardown(() => asAdministrator(engine, (client) => client.query(`drop database ${name} with (force)`)))
+  const administrator = await administratorOf(engine)
+  // Half the work of logging each page, and nothing has to survive a crash.
+  await administrator.query(`create database ${name} template ${await templateOf(engine)} strategy file_copy`)
+  t.teardown(() => administrator.query(`drop database ${name} with (force)`))
   return addressOf(engine, name)
 }
 
@@ -152,17 +150,19 @@ function addressOf(engine: Engine, database: string): string {
   return url.href
 }
 
-async function asAdministrator<T>(engine: Engine, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: engine.url, application_name: 'pulsebase test' })
-  await client.connect()
-  try {
-    return await work(client)
-  } finally {
-    await client.end()
-  }
-}
+const administrators = new Map<string, Promise<pg.Client>>()
 
-let templateHash: Promise<string> | undefined
+/** The connection of this process to the engine's server, with which it creates and drops databases. */
+function administratorOf({ url }: Engine): Promise<pg.Client> {
+  let connected = administrators.get(url)
+  if (!connected) {
+    const client = new pg.Client({ connectionString: url, application_name: 'pulsebase test' })
+    connected = client.connect().then(() => client)
+    administrators.set(url, connected)
+    root.teardown(() => client.end())
+  }
+  return connected
+}
 
 async function hashSources(): Promise<string> {
   const sql = (await readdir(`${ROOT}sql`, { recursive: true })).filter((path) => path.endsWith('.sql')).sort()
@@ -173,15 +173,34 @@ async function hashSources(): Promise<string> {
   return hash.digest('hex').slice(0, 16)
 }
 
-/** Creates the migrated template database, once per server and version of the schema. */
+const templates = new Map<string, Promise<string>>()
+
+/** The migrated template database of the engine's server, which this process looks for once. */
+function templateOf(engine: Engine): Promise<string> {
+  let found = templates.get(engine.url)
+  if (!found) {
+    found = administratorOf(engine).then((client) => ensureTemplate(client, engine))
+    templates.set(engine.url, found)
+  }
+  return found
+}
+
+/** Creates the template once per server and version of the schema. */
 async function ensureTemplate(client: pg.Client, engine: Engine): Promise<string> {
-  templateHash ??= hashSources()
-  const template = `pulsebase_template_${await templateHash}`
+  const template = `pulsebase_template_${await hashSources()}`
   const exists = async () =>
     (await client.query('select 1 from pg_database where datname = $1', [template])).rows.length > 0
   if (await exists()) return template
   await client.query(`select pg_advisory_lock(hashtext('pulsebase template'))`)
-  if (await exists()) return template
+  try {
+    if (!(await exists())) await createTemplate(client, engine, template)
+  } finally {
+    await client.query(`select pg_advisory_unlock(hashtext('pulsebase template'))`)
+  }
+  return template
+}
+
+async function createTemplate(client: pg.Client, engine: Engine, template: string): Promise<void> {
   // Renamed when it is complete: an aborted run only leaves one called "new".
   const unfinished = 'pulsebase_template_new'
   await client.query(`drop database if exists ${unfinished} with (force)`)
@@ -196,8 +215,6 @@ async function ensureTemplate(client: pg.Client, engine: Engine): Promise<string
   await client.query(`alter database ${unfinished} allow_connections false`)
   await client.query('select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = $1', [unfinished])
   await client.query(`alter database ${unfinished} rename to ${template}`)
-  await client.query(`select pg_advisory_unlock(hashtext('pulsebase template'))`)
-  return template
 }
 
 let threads: Threads | undefined
@@ -267,7 +284,8 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     [EMAIL, PASSWORD_HASH],
   )
   await bootstrapAccounts(db, config, passwords)
-  const metrics = createMetrics()
+  // Nobody stops that of a service that has ended, and a process has dozens of them.
+  const metrics = createMetrics(1000)
   const gates = openGates(limits, metrics.registry)
   const apiKeys = await openApiKeys(gated(db, gates.guard), log)
   const syncFeed = await openSyncFeed(gated(db, gates.stream), log, metrics)
