@@ -60,6 +60,7 @@ eachEngine(t, 'ten thousand notices, and a process that is killed again and agai
   t.strictSame(
     different.slice(0, 20).map((line) => line.slice(0, 300)),
     [],
+    `${different.length} rows are different`,
   )
   t.ok((await killed.db.one<{ n: number }>('select count(*) as n from event')).n > 1_000, 'events were recorded')
   const twice = await killed.db.query<{ key: string }>(
@@ -73,12 +74,27 @@ eachEngine(t, 'ten thousand notices, and a process that is killed again and agai
   t.strictSame(wrongly, [], `none of them twice, but for ${twice.length} of edited sleeps`)
 })
 
-/** Without what Polar does not tell: that an exercise was edited or deleted. Each world knows what it was when it asked. */
-function toldOf({ workouts }: Json) {
+/** The longest that somebody cuts off a night, and the pace of what is measured in it (simulator/truth/sleep.ts). */
+const MOST_CUT_MS = 40 * 60_000
+const PACE_MS = 300_000
+
+/**
+ * Each world knows what it was when it asked: without what Polar does not tell, that an exercise was edited or deleted, and
+ * without what was measured in the part of a night that an edit has cut off, which stays where it was fetched before.
+ */
+function toldOf({ workouts, sleeps }: Json) {
   const starts = new Set(workouts.map(({ start }: Json) => Date.parse(start)))
+  const edited: number[] = sleeps.filter((sleep: Json) => sleep.edited).map(({ start }: Json) => Date.parse(start))
+  const isCutOff = (atMs: number) =>
+    edited.some((startMs) => {
+      // Polar tells times to the minute.
+      const isOnPace = [startMs, startMs - (startMs % 60_000)].some((ms) => (ms - atMs) % PACE_MS === 0)
+      return isOnPace && atMs < startMs && atMs >= startMs - MOST_CUT_MS - 60_000
+    })
   return (line: string): string[] => {
     const stored = JSON.parse(line)
-    const [kind, workout] = Array.isArray(stored) ? stored : []
+    if (!Array.isArray(stored)) return isCutOff(Date.parse(stored.ts)) ? [] : [line]
+    const [kind, workout] = stored
     if (kind !== 'workout' || !workout.from.startsWith('polar / ')) return [line]
     return starts.has(Date.parse(workout.start_at)) ? [JSON.stringify([kind, { ...workout, type: undefined }])] : []
   }
