@@ -69,7 +69,10 @@ t.test('the simulator and the service know nothing of each other', async (t) => 
     const imports = Array.from(text(file).matchAll(named), ([, from, dynamic]) => from ?? dynamic ?? '')
     const allowed = (from: string) => {
       if (side === 'service') return !/(^|\/)simulator(\/|$)/.test(from)
-      return from.startsWith('node:') || (from.startsWith('.') && join(dirname(file), from).startsWith('simulator/'))
+      // A client of HTTP knows neither.
+      return (
+        /^node:|^undici$/.test(from) || (from.startsWith('.') && join(dirname(file), from).startsWith('simulator/'))
+      )
     }
     return imports.filter((from) => !allowed(from)).map((from) => `${file} imports ${from}`)
   })

@@ -30,15 +30,12 @@ import { DAY_MS } from '../server/time.ts'
 import { Account } from './account.ts'
 import { ParcelItem, type Problem, problems, type Rejections } from './parcel-item.ts'
 import { clean, componentsOf, LENGTHS } from './parcel-text.ts'
-import { type CycleDays, floor, idOf, idOfListed, spanOf } from './parcel-values.ts'
+import { type CycleDays, floor, idOf, listedOf, placedSpan, spanOf } from './parcel-values.ts'
 import { isObject, MIN_TIME_MS } from './sdk-fields.ts'
 
 /** Longest workout and menstrual cycle; what is longer was never ended, or has a wrong date. */
 const MAX_WORKOUT_MS = MAX_WORKOUT_DAYS * DAY_MS
 const MAX_CYCLE_DAYS = 366
-
-/** Farthest from UTC that a clock is. */
-const MAX_ZONE_MS = 18 * 3_600_000
 
 const asIs = (raw: string) => raw
 
@@ -286,26 +283,20 @@ export class ParcelOut implements Out, Rejections {
   current(series: SeriesName, value: number | undefined, at?: At): void {
     if (value === undefined) return
     this.#account.received += 1
-    this.#events.currents.push({
-      source: this.#place(),
-      seriesId: storedId(idOf(series), value),
-      timeMs: at?.ms ?? this.#part.atMs,
-      zoneMin: at?.zoneMin ?? null,
-      value,
-    })
+    const [seriesId, zoneMin] = [storedId(idOf(series), value), at?.zoneMin ?? null]
+    const timeMs = at?.ms ?? this.#part.atMs
+    this.#events.currents.push({ source: this.#place(), seriesId, timeMs, zoneMin, value })
   }
 
   only(what: Listed, loMs: number, hiMs: number): void {
     if (!(hiMs > loMs && hiMs - loMs <= DAY_MS)) return
-    const devices = typeof what === 'object' && 'devices' in what ? what.devices : undefined
-    const span = { source: this.#place(), what: idOfListed(what), loMs, hiMs, atMs: this.#part.atMs }
-    this.#spans.push({ ...span, ...(devices && { devices }) })
+    const { what: listed, ...devices } = listedOf(what)
+    this.#spans.push({ source: this.#place(), what: listed, loMs, hiMs, atMs: this.#part.atMs, ...devices })
   }
 
   placed(series: SeriesName, date: At, zoneMin: number): void {
-    const [loMs, hiMs] = [date.ms - MAX_ZONE_MS, date.ms + DAY_MS + MAX_ZONE_MS]
-    const placed = { day: date.ms / DAY_MS, zoneMin }
-    this.#spans.push({ source: this.#place(), what: idOf(series), loMs, hiMs, atMs: this.#part.atMs, placed })
+    const { placed, ...range } = placedSpan(date, zoneMin)
+    this.#spans.push({ source: this.#place(), what: idOf(series), ...range, atMs: this.#part.atMs, placed })
   }
 
   gone(externalId: string): void {

@@ -378,10 +378,7 @@ export interface Span {
   hiMs: number
   /** When the provider said so, epoch ms: what is newer stays, when a batch is imported again. */
   atMs: number
-  /**
-   * Only samples without a record, on a local day (days since 1970) by the zone that they have: what has another zone than
-   * this one, in minutes east of UTC, goes.
-   */
+  /** Only samples without a record, on this local day (since 1970) by the zone that they have, which is not this one (minutes). */
   placed?: { day: number; zoneMin: number }
 }
 

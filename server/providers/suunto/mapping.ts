@@ -15,17 +15,39 @@ const kilocalories = (joules: number | undefined) => (joules === undefined ? und
 /** Parts of one, or per cent. */
 const percent = (value: number | undefined) => (value !== undefined && value <= 1 ? withoutNoise(value * 100) : value)
 
+/** Longer than any watch takes for a row. */
+const LONGEST_MS = 15 * 60_000
+
+/**
+ * Ends of rows by their times, epoch ms. A watch counts for 5 or 10 minutes and does not say so: a row lasts as long as most
+ * rows are apart, or until the next one. Empty if they are too far apart, or too few.
+ */
+function endsOf(times: readonly number[]): ReadonlyMap<number, number> {
+  const sorted = [...new Set(times)].sort((a, b) => a - b)
+  const apart = new Map<number, number>()
+  for (const [place, ms] of sorted.slice(1).entries()) {
+    const length = ms - (sorted[place] as number)
+    apart.set(length, (apart.get(length) ?? 0) + 1)
+  }
+  const [length] = [...apart].sort((a, b) => b[1] - a[1] || a[0] - b[0])[0] ?? []
+  if (length === undefined || length > LONGEST_MS) return new Map()
+  return new Map(sorted.map((ms, place) => [ms, Math.min(ms + length, sorted[place + 1] ?? ms + length)]))
+}
+
 /** What a watch measures all day. */
 function activity(out: Out, part: Part): void {
-  for (const [row, at] of rowsOf(out, part)) {
+  const rows = [...rowsOf(out, part)]
+  const ends = endsOf(rows.map(([, { ms }]) => ms))
+  for (const [row, at] of rows) {
     const amount = (field: string) => {
       const value = row.numeric('entryData', field)
       return value !== undefined && value >= 0 ? value : undefined
     }
     const steps = amount('StepCount')
     out.sample('heart_rate', at, beats(row, 'entryData', 'HR'))
-    out.sample('steps', at, steps === undefined ? undefined : Math.floor(steps))
-    out.sample('energy', at, kilocalories(amount('EnergyConsumption')))
+    const during = { ...at, endMs: ends.get(at.ms) }
+    out.sample('steps', during, steps === undefined ? undefined : Math.floor(steps))
+    out.sample('energy', during, kilocalories(amount('EnergyConsumption')))
     out.sample('oxygen_saturation', at, percent(positive(row, 'entryData', 'SpO2')))
     out.sample('heart_rate_variability_rmssd', at, positive(row, 'entryData', 'HRV'))
     out.sample('elevation', at, row.numeric('entryData', 'Altitude'))
