@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
-import type { NoticesTask, Opened } from '../workers/notices.ts'
+import openNoticesInThread, { type NoticesTask, type Opened } from '../workers/notices.ts'
 import type { ParcelResult, ParcelTask } from '../workers/parcel.ts'
 import { type SampleEvent, type SampleEventsTask, sampleEvents } from '../workers/sample-events.ts'
 import type { UploadResult, UploadTask } from '../workers/sdk-upload.ts'
@@ -10,6 +10,9 @@ import { smallBodyBytes } from './limits.ts'
 
 /** Samples whose events are made in one task, within a millisecond. */
 const SAMPLES_AT_ONCE = 10_000
+
+/** Notices that are read here. */
+const INLINE_BYTES = 16 * 1024
 
 /** The worker threads that parse and normalise uploads, and make events of the changes. */
 export interface Threads {
@@ -64,6 +67,9 @@ export function startThreads(count = threadCount()): Threads {
     readUpload: (task) => run(task, `${workers}sdk-upload.ts`),
     readParcel: (task) => run(task, `${workers}parcel.ts`),
     openNotices(task) {
+      const bytes = task.bodies.reduce((sum, { body }) => sum + body.length, 0)
+      // Within a millisecond: a thread may be busy for longer with what others have sent.
+      if (bytes <= INLINE_BYTES) return Promise.resolve(openNoticesInThread(task))
       const read = () => pool.run(task, { filename: `${workers}notices.ts` })
       return task.bodies.some(({ body }) => body.length > smallBodyBytes('identity')) ? large.run('', read) : read()
     },

@@ -39,7 +39,12 @@ export interface Notices {
    * comes from elsewhere, which is not notified.
    */
   readonly tells?: readonly (SeriesName | 'health_score' | 'meal')[]
-  /** What a notice says; empty: nothing of use. Runs in a worker thread. */
+  /**
+   * The accounts that a body is about, found quickly as it arrives: all that `open` finds, and perhaps others. What is about
+   * one account is opened in the order of receipt; accounts take turns.
+   */
+  accounts(body: Uint8Array): readonly string[]
+  /** What a notice says; empty: nothing of use. Runs in a worker thread, of short ones in the event loop. */
   open(body: OpenedBody): readonly Notice[] | 'malformed'
   /** The requests that register our address at the provider; absent: an operator does that on its pages. */
   readonly subscriptions?: (application: Application) => Subscriptions

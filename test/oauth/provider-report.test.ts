@@ -11,7 +11,7 @@ t.test('says what to register at each provider, and what is not yet set', async 
     strava: { clientId: 'id' },
   }
   const clouds = new Map([polar, strava].map((one) => [one.id, one]))
-  const said: Notices = { limitBytes: 1, verify: () => 'refused', open: () => [] }
+  const said: Notices = { limitBytes: 1, verify: () => 'refused', accounts: () => [], open: () => [] }
   const notifying = new Map([['polar', { ...said, secrets: ['WEBHOOK_KEY'], addressSecret: 'WEBHOOK_KEY' }]])
   const report = providerReport(clouds, notifying, { providers, apiBaseUrl: 'https://us.example' })
   t.equal(

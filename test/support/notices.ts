@@ -2,8 +2,11 @@
 import { createHmac } from 'node:crypto'
 import type { Test } from 'tap'
 import { openDatabase } from '../../server/db/database.ts'
+import { LANE_KINDS } from '../../server/intake/notices/lanes.ts'
 import { laneOf, type OpenMeans, openDue } from '../../server/intake/notices/open.ts'
 import { startOpening } from '../../server/intake/notices/opening.ts'
+import { notifyingProviders } from '../../server/providers/index.ts'
+import type { NoticesTask, Opened } from '../../workers/notices.ts'
 import type { TestApp } from './app.ts'
 
 const hmac = (secret: string, text: string) => createHmac('sha256', secret).update(text)
@@ -72,7 +75,18 @@ export function openMeans(t: Test, app: TestApp): OpenMeans {
     ...{ url: app.databaseUrl, name: 'notices', maxConnections: 3, statementTimeoutMs: 60_000, onError: () => {} },
   })
   t.teardown(() => db.end())
-  return { db, parts: app.deps.oauth, bodies: app.noticeBodies, read: (task) => app.threads().openNotices(task) }
+  return { db, parts: app.deps.oauth, bodies: app.noticeBodies, read: (task) => readKnown(app, task) }
+}
+
+/** Reads notices. Whom each is about was known when it came, or else it would be opened out of its order. */
+async function readKnown(app: TestApp, task: NoticesTask): Promise<Opened[]> {
+  const accountsIn = notifyingProviders.get(task.provider)?.accounts
+  const known = task.bodies.map(({ body }) => new Set(accountsIn?.(body)))
+  const opened = await app.threads().openNotices(task)
+  for (const [at, notices] of opened.entries())
+    for (const { account } of notices === 'malformed' ? [] : notices)
+      if (!known[at]?.has(account)) throw new Error(`it was not known that a notice is about ${account}`)
+  return opened
 }
 
 /** Starts opening notices as the service does; ends with the test. */
@@ -83,8 +97,8 @@ export async function startOpeningNotices(t: Test, app: TestApp): Promise<void> 
 
 /** Opens what is due of a provider. */
 export async function openAll(means: OpenMeans, provider: string): Promise<void> {
-  for (const isLarge of [false, true]) {
-    const lane = laneOf(provider, isLarge)
-    while (await openDue(means, lane));
+  for (const kind of LANE_KINDS) {
+    const lane = laneOf(provider, kind)
+    while ((await openDue(means, lane)) === 'more');
   }
 }

@@ -14,6 +14,8 @@ export interface ReceivedNotice {
   readonly provider: string
   readonly signed: boolean
   readonly body: Uint8Array
+  /** Of the accounts that it is about; none: it is large. */
+  readonly slots: readonly number[]
 }
 
 interface Waiting {
@@ -79,12 +81,14 @@ class Line {
   async #storeSome(some: readonly Waiting[]): Promise<void> {
     const notices = some.map(({ notice }) => notice)
     try {
-      const ids = await this.#db.query<{ id: number }>('select receive_notices($1, $2, $3, $4, $5) as id', [
+      const ids = await this.#db.query<{ id: number }>('select receive_notices($1, $2, $3, $4, $5, $6, $7) as id', [
         notices.map(({ provider }) => provider),
         notices.map(({ signed }) => signed),
         Buffer.concat(notices.map(({ body }) => createHash('sha256').update(body).digest())),
         notices.map(({ body }) => body.length),
         Buffer.concat(notices.map(({ body }) => body)),
+        notices.map(({ slots }) => slots.length),
+        notices.flatMap(({ slots }) => slots),
       ])
       // One that waits already is not among them, and it is not said which that is.
       if (ids.length === some.length)

@@ -2,15 +2,15 @@ import type { NoticesTask, Opened } from '../../../workers/notices.ts'
 import { type Database, databaseUnavailable, type Queryable, type Transaction } from '../../db/database.ts'
 import type { OAuthParts } from '../../oauth/parts.ts'
 import type { Notice } from '../../providers/notices.ts'
-import { LARGE_NOTICE_BYTES, type NoticeBodies } from './bodies.ts'
+import type { NoticeBodies } from './bodies.ts'
+import { type DueNotice, dueOf, hasDue, holdLane, type Lane, type LaneKind } from './lanes.ts'
 import { GRANTS_SQL, type NoticedGrant, Plan, storePlans } from './plan.ts'
 import { repeatsAmong } from './repeats.ts'
+import { slotOf } from './slots.ts'
 
-// Opens notices in the order of receipt, large ones among themselves: what they carry becomes parcels, what they name becomes
-// tasks; deletions and withdrawals of access are believed if they are signed, otherwise the provider is asked.
+// Opens notices in their turns (lanes.ts): what they carry becomes parcels, what they name becomes tasks; deletions and withdrawals of access are believed if they are signed, otherwise the provider is asked.
 
 /** What is opened in one transaction at most. */
-const ROWS = 500
 const BYTES = 4 * 1024 * 1024
 
 /**
@@ -21,6 +21,9 @@ const BYTES_OF_FEW = 1024 * 1024
 
 /** So many of one person, in the mean, are many. */
 const MANY_OF_ONE = 20
+
+/** The same in the lane of those who had nothing waiting. */
+const BYTES_OF_FIRST = 512 * 1024
 
 /** When a notice of an account that nobody has connected is looked at again; after the last time it is forgotten. */
 const HELD_SECONDS: readonly number[] = [60, 300, 900]
@@ -44,71 +47,36 @@ export interface OpenMeans {
   readonly read: (task: NoticesTask) => Promise<Opened[]>
 }
 
-interface NoticeRow {
-  readonly id: number
+interface NoticeRow extends DueNotice {
   readonly body: Uint8Array
-  readonly signed: boolean
-  readonly account: string | null
-  readonly attempts: number
-  readonly at_ms: number
 }
 
-/** Notices of a provider that are opened one after the other. */
-export interface Lane {
-  readonly provider: string
-  readonly isLarge: boolean
-  /** Opened in one transaction at most; changes with whom notices are about. */
-  bytes: number
-}
+/** A lane of a provider. */
+export const laneOf = (provider: string, kind: LaneKind): Lane => ({
+  ...{ provider, kind, bytes: kind === 'first' ? BYTES_OF_FIRST : BYTES },
+})
 
-/** The lane of a provider's large notices, or of all others. */
-export const laneOf = (provider: string, isLarge: boolean): Lane => ({ provider, isLarge, bytes: BYTES })
-
-/** Whether a notice is large; an SQL expression of a row of `notification`. Its body is not read for that. */
-export const IS_LARGE = `octet_length(body) > ${LARGE_NOTICE_BYTES}`
-
-const LOCK_SQL = `select pg_try_advisory_xact_lock(hashtextextended('notices:' || $1 || case when $2 then ' large' else '' end, 0)) as free`
-
-const DUE_SQL = `
-  select n.id, n.signed, n.account, n.attempts, date_part('epoch', n.received_at) * 1000 as at_ms
-  from (
-    select d.*, sum(octet_length(d.body)) over w as bytes, row_number() over w as place
-    from (
-      select * from notification
-      where provider = $1 and state <> 'malformed' and due_at <= now() and (${IS_LARGE}) = $2
-        and ($3::int8[] is null or id = any ($3))
-      order by id
-      limit ${ROWS}
-    ) d
-    window w as (order by d.id rows unbounded preceding)
-  ) n
-  where n.bytes <= $4 or n.place = 1
-  order by n.id`
-
-/** Opens notices of a lane that are due, or `only` these. False: another process is at it. */
-async function openBatch(means: OpenMeans, lane: Lane, only?: readonly number[]): Promise<boolean> {
+/** Opens notices of a lane that are due, or `only` these. Returns how many: 0 as well while another process is at it. */
+async function openBatch(means: OpenMeans, lane: Lane, only?: readonly number[]): Promise<number> {
   return means.db.transaction(async (tx) => {
-    const { provider, isLarge, bytes } = lane
-    // So that the order of receipt holds; a process that dies holds nothing.
-    const { free } = await tx.one<{ free: boolean }>(LOCK_SQL, [provider, isLarge])
-    if (!free) return false
-    const due = await tx.query<Omit<NoticeRow, 'body'>>(DUE_SQL, [provider, isLarge, only ?? null, bytes])
-    const rows = await withBodies(tx, means.bodies, due)
-    if (rows.length === 0) return true
-    const people = await openRows(tx, means, provider, rows)
-    lane.bytes = rows.length > people * MANY_OF_ONE ? BYTES_OF_FEW : BYTES
-    return true
+    // So that the order of receipt holds.
+    const held = await holdLane(tx, lane)
+    if (held === null) return 0
+    const rows = await withBodies(tx, means.bodies, await dueOf(tx, lane, held, only))
+    if (rows.length === 0) return 0
+    const people = await openRows(tx, means, lane.provider, rows)
+    // All of the turns before the last one, of which there may be more, are opened now.
+    const isInTurns = held === 'rest' || held === 'both'
+    await tx.query(OPENED_SQL, [lane.provider, isInTurns ? (rows.at(-1)?.turn ?? 1) - 1 : 0])
+    if (lane.kind !== 'first') lane.bytes = rows.length > people * MANY_OF_ONE ? BYTES_OF_FEW : BYTES
+    return rows.length
   })
 }
 
 // Bytes would come as twice as many digits, which takes long to read.
 const BODIES_SQL = `select id, encode(body, 'base64') as body64 from notification where id = any ($1)`
 
-async function withBodies(
-  tx: Queryable,
-  atHand: NoticeBodies,
-  due: readonly Omit<NoticeRow, 'body'>[],
-): Promise<NoticeRow[]> {
+async function withBodies(tx: Queryable, atHand: NoticeBodies, due: readonly DueNotice[]): Promise<NoticeRow[]> {
   const bodies = new Map(due.flatMap(({ id }) => [[id, atHand.get(id)] as const]))
   const missing = due.map(({ id }) => id).filter((id) => !bodies.get(id))
   const read = missing.length > 0 ? await tx.query<{ id: number; body64: string }>(BODIES_SQL, [missing]) : []
@@ -117,18 +85,20 @@ async function withBodies(
   return due.map((row) => ({ ...row, body: bodies.get(row.id) ?? new Uint8Array() }))
 }
 
-/** Opens what is due of a lane. One notice that fails stops no other. Returns whether there may be more. */
-export async function openDue(means: OpenMeans, lane: Lane): Promise<boolean> {
+/** Whether there may be more of a lane, all of it was opened, or nothing was found. */
+export type Found = 'more' | 'all' | 'none'
+
+/** Opens what is due of a lane. One notice that fails stops no other. */
+export async function openDue(means: OpenMeans, lane: Lane): Promise<Found> {
   try {
-    return (await openBatch(means, lane)) && (await hasDue(means.db, lane))
+    if ((await openBatch(means, lane)) === 0) return 'none'
   } catch (error) {
     if (databaseUnavailable(error)) throw error
-    const { provider, isLarge, bytes } = lane
-    means.parts.log.warn({ err: error, provider }, 'notices could not be opened together')
-    const due = await means.db.query<{ id: number }>(DUE_SQL, [provider, isLarge, null, bytes])
+    means.parts.log.warn({ err: error, provider: lane.provider }, 'notices could not be opened together')
+    const due = await dueOf(means.db, lane, lane.kind)
     for (const half of halves(due.map(({ id }) => id))) await openApart(means, lane, half)
-    return hasDue(means.db, lane)
   }
+  return (await hasDue(means.db, lane)) ? 'more' : 'all'
 }
 
 /** Opens these together, or else in two parts; what cannot be opened alone is tried again later. */
@@ -148,17 +118,6 @@ function halves(ids: readonly number[]): (readonly number[])[] {
   return [ids.slice(0, middle), ids.slice(middle)].filter((half) => half.length > 0)
 }
 
-async function hasDue(db: Queryable, { provider, isLarge }: Lane): Promise<boolean> {
-  const { due } = await db.one<{ due: boolean }>(
-    `select exists (
-       select from notification
-       where provider = $1 and state <> 'malformed' and due_at <= now() and (${IS_LARGE}) = $2
-     ) as due`,
-    [provider, isLarge],
-  )
-  return due
-}
-
 const FAILED_SQL = `
   update notification
   set attempts = attempts + 1, due_at = now() + interval '1 minute',
@@ -171,6 +130,11 @@ async function setAside({ db, parts }: OpenMeans, provider: string, id: number, 
   parts.log.error({ err: error, provider, notice: id }, 'a notice could not be opened')
   if (row?.state === 'malformed') parts.metrics.noticesOpened.labels(provider, 'malformed').inc()
 }
+
+const OPENED_SQL = `
+  insert into notice_source as s (provider, opened_at, turn)
+  values ($1, now(), $2)
+  on conflict (provider) do update set opened_at = excluded.opened_at, turn = greatest(s.turn, excluded.turn)`
 
 /** Returns about how many people they are. */
 async function openRows(
@@ -208,11 +172,6 @@ async function openRows(
   }
   await storePlans(tx, [...plans.values()])
   await settleRows(tx, { means, provider }, said, new Set(byAccount.keys()))
-  await tx.query(
-    `insert into notice_source as s (provider, opened_at) values ($1, now())
-     on conflict (provider) do update set opened_at = excluded.opened_at`,
-    [provider],
-  )
   return accounts.size
 }
 
@@ -306,9 +265,11 @@ async function keepMalformed(tx: Transaction, provider: string, malformed: reado
 
 // What is about several accounts waits for each of them that is unknown, in a row of its own.
 const HOLD_SQL = `
-  insert into notification (provider, state, account, signed, body, received_at, due_at, attempts)
-  select n.provider, 'held', h.account, n.signed, n.body, n.received_at, now() + make_interval(secs => h.seconds), h.attempts
-  from unnest($1::int8[], $2::text[], $3::float8[], $4::int2[]) with ordinality h (id, account, seconds, attempts, place)
+  insert into notification (provider, state, account, signed, body, received_at, due_at, attempts, turn, slots)
+  select n.provider, 'held', h.account, n.signed, n.body, n.received_at, now() + make_interval(secs => h.seconds), h.attempts,
+         n.turn, array[h.slot]
+  from unnest($1::int8[], $2::text[], $3::float8[], $4::int2[], $5::int2[])
+    with ordinality h (id, account, seconds, attempts, slot, place)
   join notification n on n.id = h.id
   order by h.place`
 
@@ -327,6 +288,7 @@ async function hold(tx: Transaction, provider: string, unknown: readonly Unknown
     holding.map(({ account }) => account),
     holding.map(({ attempts }) => HELD_SECONDS[attempts] ?? 0),
     holding.map(({ attempts }) => attempts + 1),
+    holding.map(({ account }) => slotOf(account)),
   ])
   return holding
 }

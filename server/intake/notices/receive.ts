@@ -4,10 +4,11 @@ import { jsonDepth, MAX_JSON_DEPTH } from '../../http/json.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { InboundRequest, Keys, Notices, Reply } from '../../providers/notices.ts'
 import type { Form } from '../../providers/provider.ts'
-import type { NoticeBodies } from './bodies.ts'
+import { LARGE_NOTICE_BYTES, type NoticeBodies } from './bodies.ts'
 import { Inbox } from './inbox.ts'
 import { confirmSecret, KeyRing, type Known, readKeys, type SecretMeans } from './keys.ts'
 import { openReminder, remedyFor } from './no-secret.ts'
+import { slotsOf } from './slots.ts'
 
 /** Larger bodies are not parsed before the answer. */
 const PARSED_BYTES = 64 * 1024
@@ -64,7 +65,7 @@ export function openReceiver(means: ReceiveMeans): Receiver {
         throw errors.badRequest('Invalid JSON body')
       }
       // An operator does not want it: the provider is not to send it again.
-      if (isEnabled) await inbox.add({ provider, signed: verdict === 'signed', body: request.body })
+      if (isEnabled) await inbox.add(received(provider, notices, verdict, request.body))
       count(provider, isEnabled ? 'accepted' : 'dropped')
       return notices.accepted === undefined ? ACCEPTED : { status: notices.accepted, json: null }
     },
@@ -86,6 +87,11 @@ export function openReceiver(means: ReceiveMeans): Receiver {
       return { status, json }
     },
   }
+}
+
+function received(provider: string, { accounts }: Notices, verdict: 'signed' | 'unsigned', body: Uint8Array) {
+  const slots = body.length > LARGE_NOTICE_BYTES ? [] : slotsOf(accounts(body))
+  return { provider, signed: verdict === 'signed', body, slots }
 }
 
 type Verdict = ReturnType<Notices['verify']>

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { valuesOf } from '../accounts.ts'
 import { valueAt } from '../answers.ts'
 import type { Covers, InboundRequest, Keys, Notice, Notices, OpenedBody, State } from '../notices.ts'
 import { isSame } from '../signing.ts'
@@ -9,7 +10,14 @@ import { typeNamed } from './types.ts'
 const KEY = 'WEBHOOK_PATH_SECRET'
 
 /** How Garmin notifies: lists by summary type, of several people, with the data or with an address to ask. */
-export const notices: Notices = { limitBytes: 32 * 1024 * 1024, secrets: [KEY], addressSecret: KEY, verify, open }
+export const notices: Notices = {
+  limitBytes: 32 * 1024 * 1024,
+  secrets: [KEY],
+  addressSecret: KEY,
+  verify,
+  accounts: valuesOf('userId'),
+  open,
+}
 
 /** Garmin signs nothing. Its header names our application, which is no secret; so the address has to be one. */
 function verify({ headers, query }: InboundRequest, { clientId, own }: Keys): 'signed' | 'refused' {

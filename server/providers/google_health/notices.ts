@@ -1,4 +1,5 @@
 import { DAY_MS, parseInstant } from '../../time.ts'
+import { valuesOf } from '../accounts.ts'
 import { listAt, textAt, valueAt } from '../answers.ts'
 import type {
   Application,
@@ -42,6 +43,7 @@ export const notices: Notices = {
     ...(['respiratory_rate', 'skin_temperature', 'weight', 'height', 'body_fat_percentage'] as const),
     ...(['blood_glucose', 'hydration', 'meal'] as const),
   ],
+  accounts: valuesOf('healthUserId'),
   open,
   subscriptions,
 }

@@ -1,4 +1,5 @@
 import { parseInstant } from '../../time.ts'
+import { valuesOf } from '../accounts.ts'
 import { textAt } from '../answers.ts'
 import type {
   Application,
@@ -32,6 +33,7 @@ export const notices: Notices = {
     ...(['steps', 'energy', 'basal_energy', 'distance_walking_running', 'active_time', 'oxygen_saturation'] as const),
     ...(['skin_temperature_deviation', 'cardiovascular_age', 'vo2_max'] as const),
   ],
+  accounts: valuesOf('user_id'),
   open,
   subscriptions,
 }

@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../time.ts'
+import { valuesOf } from '../accounts.ts'
 import { listAt, textAt, valueAt } from '../answers.ts'
 import { basicCredentials } from '../basic-credentials.ts'
 import type {
@@ -21,6 +22,7 @@ export const notices: Notices = {
   givesSigningSecret: true,
   verify,
   tells: ['steps', 'energy', 'basal_energy', 'active_time', 'distance_walking_running', 'heart_rate'],
+  accounts: valuesOf('user_id'),
   open,
   subscriptions,
 }

@@ -1,3 +1,4 @@
+import { valuesOf } from '../accounts.ts'
 import { textAt, valueAt } from '../answers.ts'
 import type {
   Application,
@@ -24,6 +25,7 @@ export const notices: Notices = {
   secrets: [TOKEN, KEY],
   verify,
   challenge,
+  accounts: valuesOf('owner_id'),
   open,
   subscriptions,
 }

@@ -1,3 +1,4 @@
+import { valuesOf } from '../accounts.ts'
 import { textAt, valueAt } from '../answers.ts'
 import type { InboundRequest, Keys, Notice, Notices, OpenedBody } from '../notices.ts'
 import { fromHex, isSignedBy } from '../signing.ts'
@@ -8,7 +9,7 @@ const SECRET = 'WEBHOOK_SECRET'
 
 /** How Suunto notifies: rows of all day come with the notice, of a workout only its main figures. */
 export const notices: Notices = {
-  ...{ limitBytes: 8 * 1024 * 1024, secrets: [SECRET], verify, open },
+  ...{ limitBytes: 8 * 1024 * 1024, secrets: [SECRET], verify, accounts: valuesOf('username'), open },
   // Days as a whole have steps and energy, too.
   tells: ['heart_rate', 'oxygen_saturation', 'elevation', 'health_score'],
   // A repeat of half a night does not take the place of the night.

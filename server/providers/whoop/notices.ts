@@ -1,3 +1,4 @@
+import { valuesOf } from '../accounts.ts'
 import { textAt, valueAt } from '../answers.ts'
 import type { InboundRequest, Keys, Notice, Notices, OpenedBody } from '../notices.ts'
 import type { Wish } from '../provider.ts'
@@ -14,6 +15,7 @@ export const notices: Notices = {
   },
   // Of recoveries.
   tells: ['recovery_score', 'resting_heart_rate', 'heart_rate_variability_rmssd'],
+  accounts: valuesOf('user_id'),
   open,
 }
 

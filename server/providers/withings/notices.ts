@@ -27,6 +27,7 @@ export const notices: Notices = {
     ...(['weight', 'body_fat_percentage', 'body_fat_mass', 'lean_body_mass', 'skeletal_muscle_mass'] as const),
     ...(['blood_pressure_systolic', 'blood_pressure_diastolic', 'blood_glucose', 'basal_energy'] as const),
   ],
+  accounts,
   open,
   accountSubscriptions,
 }
@@ -59,6 +60,12 @@ const OF_VARIABILITY = '62'
 
 /** Withings notifies one weighing several times. */
 const EVERY_SECONDS = 30
+
+/** The form names one. */
+function accounts(body: Uint8Array): readonly string[] {
+  const account = fieldsOf(body).get('userid')
+  return account === undefined ? [] : [account]
+}
 
 function open({ body, atMs }: OpenedBody): readonly Notice[] | 'malformed' {
   const fields = fieldsOf(body)
