@@ -137,11 +137,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionTimeoutMillis: options.connectTimeoutMs ?? 10_000,
   })
   // An idle connection that breaks is replaced by the pool; without a listener Node would exit.
-  pool.on('error', (error) => {
-    // The pool adds the connection, which would be logged with every statement that it has prepared.
-    Reflect.deleteProperty(error, 'client')
-    options.onError(error)
-  })
+  pool.on('error', options.onError)
   // The pool does not listen to a connection in use: its query or the next one fails, and handles the error.
   pool.on('connect', (client) => client.on('error', () => {}))
   return {

@@ -157,9 +157,11 @@ function administratorOf({ url }: Engine): Promise<pg.Client> {
   let connected = administrators.get(url)
   if (!connected) {
     const client = new pg.Client({ connectionString: url, application_name: 'pulsebase test' })
+    // Some tests have servers of their own, and stop them.
+    client.on('error', () => administrators.delete(url))
     connected = client.connect().then(() => client)
     administrators.set(url, connected)
-    root.teardown(() => client.end())
+    root.teardown(() => client.end().catch(() => {}))
   }
   return connected
 }

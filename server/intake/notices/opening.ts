@@ -27,37 +27,57 @@ async function openWhile(means: OpenMeans, lane: Lane, isWanted: () => boolean):
   return hasOpened
 }
 
+/** Lanes that are opened beside each other, each by one at a time. */
+class Openings {
+  readonly #means: OpenMeans
+  readonly #isWanted: () => boolean
+  readonly #laneOf = rememberLanes()
+  readonly #running = new Map<Lane, Promise<void>>()
+
+  constructor(means: OpenMeans, isWanted: () => boolean) {
+    this.#means = means
+    this.#isWanted = isWanted
+  }
+
+  /** Begins a lane that is not being opened; `opened` is called in the end if anything was. */
+  begin(due: Pick<Lane, 'provider' | 'kind'>, opened: () => void): void {
+    const lane = this.#laneOf(due)
+    if (!this.#running.has(lane)) this.#running.set(lane, this.#open(lane, opened))
+  }
+
+  async #open(lane: Lane, opened: () => void): Promise<void> {
+    let hasOpened = false
+    try {
+      hasOpened = await openWhile(this.#means, lane, this.#isWanted)
+    } catch (error) {
+      this.#means.parts.log.warn({ err: error, provider: lane.provider }, 'notices cannot be opened now')
+    } finally {
+      this.#running.delete(lane)
+    }
+    if (hasOpened) opened()
+  }
+
+  /** Those under way are stored. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#running.values())
+  }
+}
+
 /** Starts opening notices; returns a function that stops it, once those under way are stored. */
 export async function startOpening(means: OpenMeans): Promise<() => Promise<void>> {
   const { db, parts } = means
-  const known = rememberLanes()
-  const opening = new Map<Lane, Promise<void>>()
   let looking: Promise<void> | undefined
   let wanted = false
   let stopped = false
-
-  async function openAll(lane: Lane): Promise<void> {
-    let hasOpened = false
-    try {
-      hasOpened = await openWhile(means, lane, () => !stopped)
-    } catch (error) {
-      parts.log.warn({ err: error, provider: lane.provider }, 'notices cannot be opened now')
-    } finally {
-      opening.delete(lane)
-    }
-    // Something may have waited for that in another lane, or have come just now.
-    if (hasOpened) look()
-  }
+  const openings = new Openings(means, () => !stopped)
 
   async function lookOnce(): Promise<void> {
     // Whatever comes meanwhile may come too late for this look.
     while (wanted && !stopped) {
       wanted = false
-      // One provider does not wait for another, and nobody for what takes long to read.
-      for (const due of await dueLanes(db)) {
-        const lane = known(due)
-        if (!opening.has(lane)) opening.set(lane, openAll(lane))
-      }
+      // One provider does not wait for another, and nobody for what takes long to read. What was opened may have kept another
+      // lane waiting, and more may have come just now.
+      for (const due of await dueLanes(db)) openings.begin(due, look)
     }
   }
 
@@ -80,6 +100,6 @@ export async function startOpening(means: OpenMeans): Promise<() => Promise<void
     clearInterval(timer)
     await stopListening()
     await looking
-    await Promise.all(opening.values())
+    await openings.ended()
   }
 }
