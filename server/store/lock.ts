@@ -44,8 +44,9 @@ import type { Queryable, Transaction } from '../db/database.ts'
 // but for attempt_part, which locks a range alone. Two further advisory locks come before everything else of their
 // transactions, and only these take them: `consent of` a user and provider (connect), and `syncs of` a user (start-sync and
 // start-historical, which count them in an hour, and then start_sync).
-// Another, `receive notices` or `receive large notices`, is the only thing that receive_notices waits for. Opening notices of a provider tries
-// `notices:` and its name, with ` large` for large ones, and leaves them to the process that has it.
+// Another, `receive notices` or `receive large notices`, is the only thing that receive_notices waits for. Opening notices
+// of a provider tries `notices:` and its name, with ` large` for large ones and ` first` for those of people who had nothing waiting, and leaves them
+// to the process that has it.
 // Runs of several users, and their events, are written in the order of the users. Several rows of any other column are
 // locked in the order of their ids. Whoever holds an endpoint may take its deliveries in any order. Budgets of
 // providers are taken in a transaction of their own. The advisory lock `refresh all rollups` is held alone by whoever

@@ -8,7 +8,8 @@ import { GRANTS_SQL, type NoticedGrant, Plan, storePlans } from './plan.ts'
 import { repeatsAmong } from './repeats.ts'
 import { slotOf } from './slots.ts'
 
-// Opens notices in their turns (lanes.ts): what they carry becomes parcels, what they name becomes tasks; deletions and withdrawals of access are believed if they are signed, otherwise the provider is asked.
+// Opens notices in their turns (lanes.ts): what they carry becomes parcels, what they name becomes tasks; deletions and
+// withdrawals of access are believed if they are signed, otherwise the provider is asked.
 
 /** What is opened in one transaction at most. */
 const BYTES = 4 * 1024 * 1024

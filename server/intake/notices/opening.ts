@@ -5,17 +5,6 @@ import { type Found, laneOf, type OpenMeans, openDue } from './open.ts'
 /** How often it is looked for what is due: most is opened as soon as it is received. */
 const LOOK_MS = 1_000
 
-/** Returns lanes, the same again for the same one: it keeps how much is opened at once. */
-function rememberLanes(): (of: Pick<Lane, 'provider' | 'kind'>) => Lane {
-  const lanes = new Map<string, Lane>()
-  return ({ provider, kind }) => {
-    const name = `${provider} ${kind}`
-    const lane = lanes.get(name) ?? laneOf(provider, kind)
-    lanes.set(name, lane)
-    return lane
-  }
-}
-
 /** Opens a lane until nothing is due; returns whether anything was opened. */
 async function openWhile(means: OpenMeans, lane: Lane, isWanted: () => boolean): Promise<boolean> {
   let found: Found = 'more'
@@ -31,7 +20,8 @@ async function openWhile(means: OpenMeans, lane: Lane, isWanted: () => boolean):
 class Openings {
   readonly #means: OpenMeans
   readonly #isWanted: () => boolean
-  readonly #laneOf = rememberLanes()
+  /** By provider and kind: a lane keeps how much is opened at once. */
+  readonly #lanes = new Map<string, Lane>()
   readonly #running = new Map<Lane, Promise<void>>()
 
   constructor(means: OpenMeans, isWanted: () => boolean) {
@@ -40,8 +30,10 @@ class Openings {
   }
 
   /** Begins a lane that is not being opened; `opened` is called in the end if anything was. */
-  begin(due: Pick<Lane, 'provider' | 'kind'>, opened: () => void): void {
-    const lane = this.#laneOf(due)
+  begin({ provider, kind }: Pick<Lane, 'provider' | 'kind'>, opened: () => void): void {
+    const name = `${provider} ${kind}`
+    const lane = this.#lanes.get(name) ?? laneOf(provider, kind)
+    this.#lanes.set(name, lane)
     if (!this.#running.has(lane)) this.#running.set(lane, this.#open(lane, opened))
   }
 
