@@ -70,7 +70,10 @@ export class Jobs {
   #fail: (error: Error) => void = () => {}
   readonly #workers: readonly Workers[]
   #runners: readonly Runner[] = []
+  #isReplacing = false
   #replacing: Promise<void> | undefined
+  /** Of runners that were replaced: resolves when their jobs are done. */
+  #ending: Promise<unknown> = Promise.resolve()
   #stopping = false
 
   /** Resolves when the queue cannot continue. */
@@ -118,7 +121,7 @@ export class Jobs {
   async stop(): Promise<void> {
     this.#stopping = true
     await this.#replacing
-    await Promise.all(this.#runners.map((runner) => runner.stop()))
+    await Promise.all([this.#ending, ...this.#runners.map((runner) => runner.stop())])
     await this.#pool.end()
     await this.#process.close()
   }
@@ -151,26 +154,29 @@ export class Jobs {
   #replace(workerId: string, error: unknown): void {
     this.#options.log.warn({ err: error }, 'a worker could not report the end of its job and is replaced')
     this.#lost.push(workerId)
-    this.#replacing ??= this.#replaceRunners().finally(() => {
-      this.#replacing = undefined
-    })
+    if (!this.#isReplacing) this.#replacing = this.#replaceRunners()
   }
 
-  /** The queue continues without a worker that gave up, and its job stays locked for four hours. */
+  /**
+   * The queue continues without a worker that gave up, and its job stays locked for four hours. More may give up meanwhile,
+   * also of those that replaced others: nobody waits until the old ones have ended, since their jobs may take long.
+   */
   async #replaceRunners(): Promise<void> {
     const { db, log } = this.#options
-    const old = this.#runners
-    while (!this.#stopping && (this.#runners === old || this.#lost.length > 0)) {
+    this.#isReplacing = true
+    while (!this.#stopping && this.#lost.length > 0) {
+      const known = this.#lost.length
+      const old = this.#runners
       try {
-        if (this.#runners === old) this.#runners = await this.#startRunners()
-        const known = this.#lost.length
-        await db.query('select graphile_worker.force_unlock_workers($1)', [this.#lost])
+        await db.query('select graphile_worker.force_unlock_workers($1)', [this.#lost.slice(0, known)])
+        this.#runners = await this.#startRunners()
         this.#lost.splice(0, known)
+        this.#ending = Promise.all([this.#ending, ...old.map((runner) => runner.stop())])
       } catch (error) {
         log.warn({ err: error }, 'cannot replace a worker yet')
         await delay(RETRY_MS)
       }
     }
-    if (this.#runners !== old) await Promise.all(old.map((runner) => runner.stop()))
+    this.#isReplacing = false
   }
 }

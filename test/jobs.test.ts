@@ -249,6 +249,44 @@ oneEngine(t, 'jobs', async (t, engine) => {
     t.ok(await imported(app, user))
   })
 
+  await t.test('are done when workers give up while others are replaced', async (t) => {
+    const { log } = app.deps
+    const importer = importerOf(app)
+    const trace = t.capture(console, 'trace')
+    let release = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const slow = await queued(app)
+    /** Whose job's end cannot be reported. */
+    const broken = new Set<string>()
+    const breaking: Importer = {
+      async importUploads(user) {
+        if (user === slow) await held
+        const more = await importer.importUploads(user)
+        if (broken.has(user)) await app.db.query('alter table graphile_worker._private_jobs rename to away')
+        return more
+      },
+    }
+    const jobs = await startJobs({
+      ...{ settings: app.deps.config, url: app.databaseUrl, db: app.db, importer: breaking, concurrency: 2, log },
+    })
+    t.teardown(() => jobs.stop())
+    // The first of those that hold the other job, then both of those that replaced them.
+    for (const place of [1, 2, 3]) {
+      const user = await createUser(app)
+      broken.add(user)
+      await upload(app, user, body([heartRate(NOON, place)]))
+      t.ok(await waitUntil(async () => trace().length > 0, 10_000), `worker ${place} has given up`)
+      broken.delete(user)
+      await app.db.query('alter table graphile_worker.away rename to _private_jobs')
+    }
+    const other = await queued(app)
+    t.ok(await waitUntil(() => imported(app, other), 10_000))
+    release()
+    t.ok(await waitUntil(() => imported(app, slow), 10_000))
+  })
+
   await t.test('are not taken away from a process that lost a connection', async (t) => {
     const jobs = await startImports(t, app)
     const alive = () =>
