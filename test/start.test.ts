@@ -242,6 +242,9 @@ t.test('a first start that finds its port taken names it, and keeps the secrets 
     refused.output().trim(),
     `Cannot start: PORT ${port} is in use on 127.0.0.1: stop what listens there or set another`,
   )
+  const elsewhere = spawnService(t, { ...env, HOST: '203.0.113.1' })
+  t.strictSame(await elsewhere.ended, [1, null])
+  t.match(elsewhere.output(), 'Cannot start: HOST 203.0.113.1 is not an address of this machine')
   const started = await startService(t, env)
   t.match(started.output(), /login {4}new@example\.org\n {2}password \S{20}/)
   t.match(started.output(), /API key {2}sk-[0-9a-f]{32}/)
@@ -256,6 +259,7 @@ t.test('what cannot work stops the start in words, with exit code 1 and no stack
     [{ DATABASE_URL: database }, /^Cannot start: SECRET_KEY is required with DATABASE_URL: set .*\n$/],
     // Failures outside our code are logged as well.
     [{ DATABASE_URL: database, SECRET_KEY }, /^Cannot start: connect ECONNREFUSED 127\.0\.0\.1:\d+$/m],
+    [{ DATA_DIR: process.execPath }, /^Cannot start: DATA_DIR \/.* cannot be used: EEXIST: file already exists/m],
   ]
   const dataDir = join(tmpdir(), `pulsebase-start-${randomBytes(8).toString('hex')}`)
   const starts = refused.map(([env]) => spawnService(t, { DATA_DIR: dataDir, ...env }))

@@ -51,7 +51,9 @@ export interface EmbeddedOptions {
  */
 export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
   const { dataDir, log, port, processes = 1 } = options
-  await mkdir(dataDir, { recursive: true })
+  await mkdir(dataDir, { recursive: true }).catch((error: Error) => {
+    throw new Error(`DATA_DIR ${resolve(dataDir)} cannot be used: ${error.message}`)
+  })
   const dir = await realpath(dataDir)
   const account = await serverAccount(join(dir, 'postgres'), log)
   const binaries = await usableBinaries(await nativePackage(), account, account ? SHARED_DIR : dir, log)

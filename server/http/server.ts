@@ -10,7 +10,18 @@ import { ConfigError } from '../config.ts'
 const DRAIN_MS = 12_000
 const POLL_MS = 100
 
-/** Listens on a port. @throws ConfigError when it is in use */
+/** What to do about an address that cannot be listened on, by the error's code. */
+const REMEDIES: Readonly<Record<string, (port: number, host: string) => ConfigError>> = {
+  EADDRINUSE: (port, host) =>
+    new ConfigError('PORT', `${port} is in use on ${host}: stop what listens there or set another`),
+  EACCES: (port) => new ConfigError('PORT', `${port} is not allowed to this user: set one above 1023`),
+  EADDRNOTAVAIL: (_, host) =>
+    new ConfigError('HOST', `${host} is not an address of this machine: 0.0.0.0 is all of them`),
+  ENOTFOUND: (_, host) =>
+    new ConfigError('HOST', `${host} is not the name of an address: 0.0.0.0 is all of this machine`),
+}
+
+/** Listens on a port. @throws ConfigError that names PORT or HOST when it cannot */
 export function listen(server: Server, port: number, host: string): Promise<void> {
   // A phone on a slow network may take minutes for 32 MiB; headers have to come at once.
   server.requestTimeout = 300_000
@@ -19,10 +30,7 @@ export function listen(server: Server, port: number, host: string): Promise<void
   server.on('clientError', answerUnreadable)
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
-      const taken = error.code === 'EADDRINUSE'
-      reject(
-        taken ? new ConfigError('PORT', `${port} is in use on ${host}: stop what listens there or set another`) : error,
-      )
+      reject(REMEDIES[error.code ?? '']?.(port, host) ?? error)
     })
     server.listen(port, host, resolve)
   })

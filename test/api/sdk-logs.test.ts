@@ -253,6 +253,17 @@ oneEngine(t, 'logs of phones', async (t, engine) => {
 
   await startImports(t, app)
 
+  await t.test('an export of which all that came is imported is not at its end', async (t) => {
+    const user = await createUser(app)
+    await sendLog(app, user, log(user, [start(0, { [HEART_RATE]: undefined })]))
+    await importBody(app, user, body([heartRate(NOON, 60)], historical(user)))
+    const [event] = await recent(app, user)
+    t.match(event, { status: 'in_progress', items_processed: 1, items_total: 1, progress: null })
+    t.match(await summary(app, user), [{ status: 'in_progress', progress: null }])
+    await sendLog(app, user, log(user, [end(1, HEART_RATE, true, { recordCount: 1 })]))
+    t.match(await summary(app, user), [{ status: 'success', progress: 1 }])
+  })
+
   await t.test('an export is in progress from its first log until all types and all uploads are done', async (t) => {
     const user = await createUser(app)
     const state = async () => {

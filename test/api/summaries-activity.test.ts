@@ -313,6 +313,20 @@ oneEngine(t, 'activity of uploads', async (t, engine) => {
     t.match(merged.data[0].sources[1], { used: true, counted: { steps: 60 }, dropped: { steps: 50 } })
   })
 
+  await t.test('active minutes that a platform tells leave the rest of the day to the others', async (t) => {
+    const user = await createUser(app)
+    const midnight = Date.UTC(2026, 4, 4)
+    const [sourceId = 0] = await addSources(app.db, user, SOURCES.slice(0, 1))
+    const one = (name: string, minute: number, value: number): Written => ({
+      ...{ sourceId, seriesId: IDS[name] as number, ms: midnight + minute * MINUTE_MS, value, zone: 0 },
+    })
+    const walked = Array.from({ length: 23 * 60 }, (_, minute) => one('steps', minute, 1))
+    // A ride of two hours and a half has few steps.
+    await write(app.db, user, [...walked, one('active_time', 60, 150)])
+    const { body: read } = await summary(app, user, 'activity', { start_date: '2026-05-04', end_date: '2026-05-04' })
+    t.match(read.data, [{ active_minutes: 150, sedentary_minutes: 24 * 60 - 150 }])
+  })
+
   await t.test('what is refused', async (t) => {
     const user = await createUser(app)
     const range = { start_date: '2026-05-01', end_date: '2026-05-02' }

@@ -281,7 +281,15 @@ function rowOf(model: Sorted, day: number, merged: boolean): Record<string, unkn
     total_calories_kcal: merged ? (basal === null ? null : clean(basal + (energy ?? 0))) : strict,
     active_minutes:
       whole(amount('active_time')) ?? (stepping?.known ? stepping.values.filter((n) => n >= 30).length : null),
-    sedentary_minutes: stepping?.known ? stepping.values.filter((n) => n < 30).length : null,
+    sedentary_minutes: stepping?.known
+      ? Math.max(
+          0,
+          Math.min(
+            stepping.values.filter((n) => n < 30).length,
+            Math.max(1440, stepping.values.length) - (whole(amount('active_time')) ?? 0),
+          ),
+        )
+      : null,
     intensity_minutes:
       pulses.length > 0
         ? {

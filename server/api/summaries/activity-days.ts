@@ -218,7 +218,7 @@ function rowOf(day: Day, minutes: Minutes, merged: boolean): ActivityRow {
       ? burned(active_calories_kcal, basal_calories_kcal)
       : sumOfKnown(active_calories_kcal, basal_calories_kcal),
     active_minutes: rounded(active_minutes) ?? active ?? null,
-    sedentary_minutes: still ?? null,
+    sedentary_minutes: sedentary(still, active, rounded(active_minutes)),
     intensity_minutes:
       light === undefined || moderate === undefined || vigorous === undefined ? null : { light, moderate, vigorous },
     heart_rate: heartRate(counted),
@@ -248,6 +248,19 @@ const burned = (active: number | null, basal: number | null) => (basal === null 
 
 /** The total that `merge=none` returns. */
 const sumOfKnown = (a: number | null, b: number | null) => (a === null ? b : b === null ? a : a + b)
+
+const DAY_MINUTES = 1_440
+
+/**
+ * Minutes of few steps. A platform counts minutes as active that have few steps, such as those of a ride: together they are
+ * no more than the day has.
+ */
+function sedentary(still: number | undefined, active: number | undefined, told: number | null): number | null {
+  if (still === undefined) return null
+  // 25 hours may have steps.
+  const minutes = Math.max(DAY_MINUTES, still + (active ?? 0))
+  return Math.max(0, Math.min(still, minutes - (told ?? 0)))
+}
 
 const rounded = (value: number | null) => (value === null ? null : Math.round(value))
 

@@ -19,7 +19,8 @@ export const SyncEvent = Type.Object(
 /** Columns of `sync_event e` and its run `r` as a SyncStatusEvent. */
 export const EVENT_COLUMNS = `
   e.event_id, e.run_key as run_id, e.user_id, r.provider, r.source, r.scope, e.stage, e.status, e.message,
-  case when e.items_total > 0 then coalesce(e.items_processed, 0)::float8 / e.items_total end as progress,
+  case when e.items_total > 0 and (e.status <> 'in_progress' or coalesce(e.items_processed, 0) < e.items_total)
+       then coalesce(e.items_processed, 0)::float8 / e.items_total end as progress,
   e.items_processed, e.items_total, e.error, r.primary_user_id, e.metadata,
   r.window_start, r.window_end, r.started_at,
   case when e.status <> 'in_progress' then e.created_at end as ended_at, e.created_at as timestamp`

@@ -39,7 +39,8 @@ const PROCESSED = `(items_inserted + items_updated + items_unchanged + items_ign
 export const SUMMARY_COLUMNS = `
   run_key as run_id, user_id, provider, source, stage, status, message,
   case when pending = 0 and status <> 'in_progress' then 1.0
-       when pending > 0 and items_received > 0 then least(${PROCESSED}::float8 / items_received, 1) end as progress,
+       -- All that has come is processed, and more is to come: nobody knows how much.
+       when pending > 0 and ${PROCESSED} < items_received then ${PROCESSED}::float8 / items_received end as progress,
   ${PROCESSED} as items_processed, items_received as items_total, error, primary_user_id,
   started_at, ended_at, updated_at as last_update`
 

@@ -293,7 +293,13 @@ function rowOf(day: number, source: Source | undefined, amounts: Record<Sum, num
     active_calories_kcal: amounts.energy,
     total_calories_kcal: total,
     active_minutes: whole(amounts.active_time) ?? walked?.active ?? null,
-    sedentary_minutes: walked?.still ?? null,
+    // Not more minutes than the day has, beside those that a platform told.
+    sedentary_minutes: walked
+      ? Math.max(
+          0,
+          Math.min(walked.still, Math.max(1440, walked.still + walked.active) - (whole(amounts.active_time) ?? 0)),
+        )
+      : null,
     intensity_minutes: effort(beats, largest),
     heart_rate: heartRate(beats.map(({ value }) => value)),
   }
