@@ -177,9 +177,9 @@ function testTime({ endMs }: SleepView): number {
   return Math.floor(endMs / 1000) + 300
 }
 
-/** Whether somebody has tested the oxygen, or made an electrocardiogram, after a night. */
-export function tests(person: Person, { sleep }: SleepView): boolean {
-  return isNew(person) && sleep.day % 3 === 0
+/** Whether somebody has tested the oxygen, or made an electrocardiogram, after a night: not before its end is known. */
+export function tests(person: Person, { sleep, endMs }: SleepView): boolean {
+  return isNew(person) && sleep.day % 3 === 0 && endMs === sleep.endMs
 }
 
 export function ecg(person: Person, view: SleepView): Row {

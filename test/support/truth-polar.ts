@@ -117,7 +117,7 @@ function elixirLines({ add }: Adding, night: Json, nowMs: number): void {
     const celsius = round(night.skin_temperature_celsius + (i % 2 === 0 ? 0.1 : -0.1), 2)
     sample(add, 'skin_temperature', start + i * 15 * MINUTE_MS, celsius)
   }
-  if ((ms(night.date) / DAY_MS) % 3 !== 0) return
+  if ((ms(night.date) / DAY_MS) % 3 !== 0 || !night.complete) return
   const [oxygen, electro] = [300_000, 420_000].map((later) => Math.floor(end / 1000) * 1000 + later) as [number, number]
   const heart = (at: number) => {
     sample(add, 'heart_rate', at, Math.round(night.average_heart_rate))
