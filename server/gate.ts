@@ -50,6 +50,7 @@ export class Gate {
   readonly #heldBy = new Map<string, number>()
   /** Who waits, in the order of arrival. */
   readonly #line: Place[] = []
+  #takenAt = Number.NEGATIVE_INFINITY
 
   /** `refused` is called for each refusal. */
   constructor(limits: GateLimits, refused: () => void = () => {}) {
@@ -80,6 +81,11 @@ export class Gate {
     return this.#held
   }
 
+  /** When a place was last taken, on the clock of `performance.now()`; minus infinity: never. */
+  takenAt(): number {
+    return this.#takenAt
+  }
+
   /** How many wait. */
   waiting(): number {
     return this.#line.length
@@ -101,6 +107,7 @@ export class Gate {
 
   #take(key: string, weight: number): Leave {
     this.#change(key, weight)
+    this.#takenAt = performance.now()
     let holding = true
     return () => {
       if (!holding) return

@@ -164,6 +164,14 @@ export const replicaConnections = ({ gates: { read, report, bulk } }: Limits): n
 /** The gates of one process. */
 export type Gates = Record<keyof Limits['gates'], Gate>
 
+/** Gates of requests that somebody waits for who is no provider. */
+const PEOPLE = ['read', 'report', 'bulk', 'write', 'upload'] as const
+const LATELY_MS = 1_000
+
+/** Whether anybody but providers was being answered within the last second. */
+export const hasOthers = (gates: Gates): boolean =>
+  PEOPLE.some((name) => gates[name].takenAt() > performance.now() - LATELY_MS)
+
 /** Opens the gates and adds their use, waiting requests and refusals to the metrics. */
 export function openGates({ gates }: Limits, registry: Registry): Gates {
   const registers = [registry]

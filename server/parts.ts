@@ -30,7 +30,7 @@ import { startPulls } from './intake/pulls/pulls.ts'
 import { acceptUploads } from './intake/uploads/accept.ts'
 import { createHandover, HANDOVER_BYTES, type Handover } from './intake/uploads/handover.ts'
 import { createImporter } from './intake/uploads/import.ts'
-import { apiConnections, type Limits, limitsOfOne, openGates, replicaConnections } from './limits.ts'
+import { apiConnections, hasOthers, type Limits, limitsOfOne, openGates, replicaConnections } from './limits.ts'
 import type { Logger } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { observeGrants } from './oauth/observe.ts'
@@ -289,6 +289,7 @@ async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<
     ...{ oauth, tokens },
     notices: openReceiver({
       bodies: shared.noticeBodies,
+      hasOthers: () => hasOthers(gates),
       ...{ db: gated(db, gates.inbox), vault, clients: shared.clients, notifying: notifyingProviders, metrics, log },
     }),
     ...(config.consoleEnabled && config.role !== 'worker' && { console: openConsole(log) }),

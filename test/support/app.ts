@@ -29,7 +29,7 @@ import { observePulls } from '../../server/intake/pulls/observe.ts'
 import { queueFirst } from '../../server/intake/pulls/plan.ts'
 import { acceptUploads, type Uploads } from '../../server/intake/uploads/accept.ts'
 import { createHandover, type Handover } from '../../server/intake/uploads/handover.ts'
-import { apiConnections, LIMITS, type Limits, openGates, replicaConnections } from '../../server/limits.ts'
+import { apiConnections, hasOthers, LIMITS, type Limits, openGates, replicaConnections } from '../../server/limits.ts'
 import type { Logger } from '../../server/log.ts'
 import { createMetrics } from '../../server/metrics.ts'
 import { observeGrants } from '../../server/oauth/observe.ts'
@@ -338,6 +338,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     notices: openReceiver({
       ...{ db: gated(db, gates.inbox), vault, clients, notifying, metrics, log },
       bodies: noticeBodies,
+      hasOthers: () => hasOthers(gates),
     }),
     ...(config.consoleEnabled && config.role !== 'worker' && { console: console ?? sharedConsole(log) }),
     log,

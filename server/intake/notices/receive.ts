@@ -1,5 +1,6 @@
 import type { Database, Queryable } from '../../db/database.ts'
 import { errors } from '../../errors.ts'
+import { Gate } from '../../gate.ts'
 import { jsonDepth, MAX_JSON_DEPTH } from '../../http/json.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { InboundRequest, Keys, Notices, Reply } from '../../providers/notices.ts'
@@ -13,6 +14,14 @@ import { slotsOf } from './slots.ts'
 /** Larger bodies are not parsed before the answer. */
 const PARSED_BYTES = 64 * 1024
 
+/**
+ * Notices that are verified and stored at the same time while others are being answered: a flood of them would fill every
+ * turn of the event loop, of which a read takes several. Alone, more at once are stored with fewer statements.
+ */
+const BESIDE_OTHERS = 8
+/** Whoever waits longer has most likely given up, and sends it again. */
+const TURN_MS = 10_000
+
 /** What receiving works with. */
 export interface ReceiveMeans extends SecretMeans {
   /** For one statement each. */
@@ -22,6 +31,8 @@ export interface ReceiveMeans extends SecretMeans {
   /** For whoever opens them in this process. */
   readonly bodies: NoticeBodies
   readonly metrics: Pick<Metrics, 'notices'>
+  /** Whether anybody but providers is being answered. */
+  readonly hasOthers: () => boolean
 }
 
 /** Receives what providers send. */
@@ -45,30 +56,32 @@ export function openReceiver(means: ReceiveMeans): Receiver {
   const inbox = new Inbox(db, means.bodies)
   const noticesOf = (provider: string) => notifying.get(provider)
   const ring = new KeyRing((provider) => readKeys(db, means, provider, noticesOf(provider) as Notices))
+  const turns = openTurns(means.hasOthers)
   const isTime = openReminder()
   const count = (provider: string, outcome: string) => metrics.notices.labels(provider, outcome).inc()
   return {
     noticesOf,
-    async receive(provider, notices, request) {
-      const whole = { ...request, nowSeconds: Date.now() / 1000 }
-      const { verdict, isEnabled, keys } = await verified(ring, provider, (keys) => notices.verify(whole, keys))
-      if (verdict === 'refused') {
-        const remedy = remedyFor(provider, notices, keys)
-        count(provider, remedy === undefined ? 'refused' : 'no_secret')
-        if (remedy !== undefined && isTime(provider))
-          means.log.error({ provider, remedy }, 'notices cannot be verified')
-        throw errors.badSignature()
-      }
-      if (typeof verdict === 'object') return verdict
-      if (!notices.isForm && !isJson(request.body)) {
-        count(provider, 'not_json')
-        throw errors.badRequest('Invalid JSON body')
-      }
-      // An operator does not want it: the provider is not to send it again.
-      if (isEnabled) await inbox.add(received(provider, notices, verdict, request.body))
-      count(provider, isEnabled ? 'accepted' : 'dropped')
-      return notices.accepted === undefined ? ACCEPTED : { status: notices.accepted, json: null }
-    },
+    receive: (provider, notices, request) =>
+      turns.run('', async () => {
+        const whole = { ...request, nowSeconds: Date.now() / 1000 }
+        const { verdict, isEnabled, keys } = await verified(ring, provider, (keys) => notices.verify(whole, keys))
+        if (verdict === 'refused') {
+          const remedy = remedyFor(provider, notices, keys)
+          count(provider, remedy === undefined ? 'refused' : 'no_secret')
+          if (remedy !== undefined && isTime(provider))
+            means.log.error({ provider, remedy }, 'notices cannot be verified')
+          throw errors.badSignature()
+        }
+        if (typeof verdict === 'object') return verdict
+        if (!notices.isForm && !isJson(request.body)) {
+          count(provider, 'not_json')
+          throw errors.badRequest('Invalid JSON body')
+        }
+        // An operator does not want it: the provider is not to send it again.
+        if (isEnabled) await inbox.add(received(provider, notices, verdict, request.body))
+        count(provider, isEnabled ? 'accepted' : 'dropped')
+        return notices.accepted === undefined ? ACCEPTED : { status: notices.accepted, json: null }
+      }),
     async challenge(provider, notices, query) {
       const { challenge } = notices
       if (!challenge) throw errors.noChallenge(provider)
@@ -92,6 +105,21 @@ export function openReceiver(means: ReceiveMeans): Receiver {
 function received(provider: string, { accounts }: Notices, verdict: 'signed' | 'unsigned', body: Uint8Array) {
   const slots = body.length > LARGE_NOTICE_BYTES ? [] : slotsOf(accounts(body))
   return { provider, signed: verdict === 'signed', body, slots }
+}
+
+/** The memory of bodies bounds how many wait. */
+function openTurns(hasOthers: () => boolean): Gate {
+  const most = () => (hasOthers() ? BESIDE_OTHERS : Number.POSITIVE_INFINITY)
+  return new Gate({
+    what: 'notices',
+    get capacity() {
+      return most()
+    },
+    get perKey() {
+      return most()
+    },
+    ...{ waiting: Number.POSITIVE_INFINITY, waitMs: TURN_MS, retrySeconds: 5 },
+  })
 }
 
 type Verdict = ReturnType<Notices['verify']>
