@@ -13,11 +13,13 @@ import { nightsOf, recoveryRows, sleepRows } from '../support/recomputed/nights.
 import type { Priorities } from '../support/recomputed/ranking.ts'
 import { factsOf } from '../support/recomputed/reading.ts'
 import { createUser, eachEngine, importBody, startImports } from '../support/sdk.ts'
+import { type Engine, engines } from '../support/servers.ts'
 import { alike, dateText, seeded, summary, walk } from '../support/summaries.ts'
 import { runs } from '../support/thorough.ts'
 
 const SEED = 20_261_141
-const WEEKS = runs(2, 300)
+/** A change of the clock lies in the second one, which needs no other engine. */
+const weeksOn = ({ name }: Engine) => runs(name === engines()[0]?.name ? 2 : 1, 300)
 /** People who upload at a time. */
 const AT_ONCE = 4
 /** Ends of months of the archive: within the weeks of March, within those of the autumn, and after all of them. */
@@ -37,8 +39,9 @@ eachEngine(t, 'summaries of uploaded weeks', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)
   const weeks: Week[] = []
+  const count = weeksOn(engine)
   const uploading = async (place: number) => {
-    for (let week = place; week < WEEKS; week += AT_ONCE) weeks.push(await uploaded(app, SEED + week))
+    for (let week = place; week < count; week += AT_ONCE) weeks.push(await uploaded(app, SEED + week))
   }
   await Promise.all(Array.from({ length: AT_ONCE }, (_, place) => uploading(place)))
 
@@ -53,7 +56,7 @@ eachEngine(t, 'summaries of uploaded weeks', async (t, engine) => {
       ]),
     )
     t.comment(JSON.stringify(rows))
-    t.ok(Object.values(rows).every((count) => count >= WEEKS * 3))
+    t.ok(Object.values(rows).every((found) => found >= count * 3))
   })
 
   for (const untilMs of ARCHIVED_UNTIL)

@@ -6,6 +6,7 @@ import { createTestDatabase } from '../support/app.ts'
 import { engines } from '../support/servers.ts'
 import { freePort, onDatabase, startService, THIS_RUN } from '../support/service.ts'
 import { play } from '../support/simulator.ts'
+import { runs } from '../support/thorough.ts'
 
 const PASSWORD = 'correct horse battery staple'
 
@@ -27,7 +28,16 @@ t.test('people of the simulator come with their providers, and go', async (t) =>
 
   // The simulator's own process runs what was compiled before.
   Object.assign(process.env, THIS_RUN)
-  const more = ['--people', '1', '--providers', '2', '--history', '5', '--port', new URL(simulator.url).port]
+  const more = [
+    '--people',
+    '1',
+    '--providers',
+    '2',
+    '--history',
+    String(runs(1, 5)),
+    '--port',
+    new URL(simulator.url).port,
+  ]
   for (const run of ['first', 'second']) t.equal(await addSimulated(api, url, more), 0, `the ${run} run`)
   const { items } = await people()
   const ana = items.find(({ external_user_id }) => external_user_id === 'simulated-7-ana')

@@ -17,7 +17,7 @@ const PROVIDERS = {
   suunto: { clientId: 'watch', clientSecret: 'hush', more: { WEBHOOK_SECRET: SECRET } },
 }
 const PEOPLE = ['anna', 'bert']
-const NOTICES = runs(50, 1_000)
+const NOTICES = runs(26, 1_000)
 const DAY_S = 86_400
 const FIRST_S = Date.UTC(2026, 2, 1) / 1000
 
