@@ -9,7 +9,7 @@ import { runs } from './support/thorough.ts'
 import { openTestDatabase } from './support/webhooks.ts'
 
 const PROCESSES = runs(2, 4)
-const UPLOADS = runs(40, 200)
+const UPLOADS = runs(24, 200)
 const RECORDS = 20
 const LANES = 8
 const BASE = Date.UTC(2026, 1, 1)

@@ -27,7 +27,7 @@ const HOUR_MS = 3_600_000
 const START_MS = Date.UTC(2025, 6, 1, 12)
 
 /** A page of every list, and days of data that fill it. */
-const PAGE = runs(20, 100)
+const PAGE = runs(8, 100)
 const DAYS = PAGE + 2
 
 /** Routes that are not requested, and why. */

@@ -14,7 +14,7 @@ import { linesOf } from '../support/truth-of-all.ts'
 
 const DAY_MS = 86_400_000
 const PEOPLE = runs(2, 20)
-const DAYS = runs(7, 60)
+const DAYS = runs(5, 60)
 const PROVIDERS = Object.keys(linesOf) as (keyof typeof linesOf)[]
 /** How far back these tell, whatever is asked; the first day may not be whole. */
 const REACHES: Partial<Record<(typeof PROVIDERS)[number], number>> = { polar: 26, garmin: 28 }
