@@ -90,13 +90,14 @@ export async function storePhone(
   )
 }
 
-/** Does what production does within minutes: refreshes rollups, then vacuums and analyzes new rows like autovacuum. */
+/** Does what production does within minutes and at night: refreshes and thins rollups, then vacuums and analyzes new rows like autovacuum. */
 export async function settle(db: Client): Promise<void> {
   const refresh = `call refresh_due_series('120 days', 100, 'infinity', null)`
   while ((await db.query(refresh)).rows[0].did);
   const days = `select refresh_local_days(source_id, series_id, local_days_due(), 120)
                 from (select distinct source_id, series_id from rollup_local_day where stale and day < local_days_due()) d`
   while ((await db.query(days)).rows.length > 0);
+  while ((await db.query('call thin_due_series(100, null)')).rows[0].did);
   await db.query('vacuum (analyze) sample')
   for (const table of ['rollup_15min', 'rollup_1hour', 'rollup_1day', 'rollup_local_day'])
     await db.query(`vacuum (analyze) ${table}`)

@@ -9,7 +9,7 @@ import type { Service } from './service.ts'
 import { upload } from './upload.ts'
 
 /** What rollups give readers, and what they cost. */
-export const ids = ['C1', 'C2', 'R4', 'R6', 'R7', 'R9', 'S1', 'S2']
+export const ids = ['C1', 'C2', 'R4', 'R6', 'R7', 'R9']
 
 const COLUMNS_JSON = 'application/vnd.pulsebase.columns+json'
 const OTHERS = 50
@@ -24,7 +24,7 @@ interface Suite {
 /** Reads three years of a user, then backfills a year of another user, in a full and in an empty database. */
 export async function run(bench: Bench): Promise<Measure[]> {
   const measures: Measure[] = []
-  const reads = ['R4', 'R6', 'R7', 'R9', 'S1', 'S2', 'C2'].some(bench.wanted)
+  const reads = ['R4', 'R6', 'R7', 'R9', 'C2'].some(bench.wanted)
   if (reads) {
     const some = await withDatabase(bench, 'rollups', (url) =>
       withService(bench, { url, name: 'rollups' }, (service) =>
@@ -81,7 +81,7 @@ async function history(suite: Suite): Promise<Measure[]> {
   await storePhone(db, both)
   const refreshed = performance.now()
   await settle(db)
-  const refreshMs = performance.now() - refreshed
+  const first = await firstRefresh(db, performance.now() - refreshed)
   const http = new HttpClient(service.origin, { pipelining: 1 })
   const getOf =
     (userId: string): Reader['get'] =>
@@ -98,7 +98,7 @@ async function history(suite: Suite): Promise<Measure[]> {
       await timeline(reader),
       ...(await activity(reader)),
       await merged({ ...reader, get: getOf(both.userId) }),
-      ...(await storage(suite, refreshMs)),
+      first,
     ]
   } finally {
     await http.close()
@@ -238,78 +238,16 @@ async function deepPage(service: Service, userId: string, query: string): Promis
   return query + cursor
 }
 
-interface Sizes {
-  live: number
-  archive: number
-}
-
-async function sizes(db: Client): Promise<Sizes> {
-  const { rows } = await db.query<Record<keyof Sizes, string>>(
-    `select live_data_bytes + live_index_bytes as live, archive_data_bytes + archive_index_bytes as archive
-     from storage_report()`,
-  )
-  return { live: Number(rows[0]?.live), archive: Number(rows[0]?.archive) }
-}
-
-/** Disk space of samples and rollups, as rows and, if the engine has it, in the columnstore. */
-async function storage({ db }: Suite, refreshMs: number): Promise<Measure[]> {
+async function firstRefresh(db: Client, refreshMs: number): Promise<Measure> {
   const counted = await db.query<{ n: string }>('select count(*) as n from sample')
   const samples = Number(counted.rows[0]?.n)
-  const rows = await sizes(db)
-  const measures: Measure[] = [
-    {
-      id: 'C2',
-      what: 'refresh of rollups for the first time, per sample',
-      values: [(refreshMs / samples) * 1000],
-      unit: 'µs',
-      target: { at: 'most', value: 5 },
-      beside: [`${figure(samples)} samples in ${figure(refreshMs)} ms`],
-    },
-    {
-      id: 'S1',
-      what: 'bytes of a sample with its key, rows',
-      values: [rows.live / samples],
-      unit: 'B',
-      target: { at: 'most', value: 95 },
-      beside: [],
-    },
-    {
-      id: 'S2',
-      what: 'bytes of all rollups ÷ of samples, rows',
-      values: [rows.archive / rows.live],
-      target: { at: 'most', value: 0.5 },
-      beside: [`rollups ${figure(rows.archive / samples)} B per sample`],
-    },
-  ]
-  if (!(await compressAll(db))) return measures
-  const columns = await sizes(db)
-  return [
-    ...measures,
-    {
-      id: 'S1',
-      what: 'bytes of a sample, columnstore',
-      values: [columns.live / samples],
-      unit: 'B',
-      target: { at: 'most', value: 10 },
-      beside: [],
-    },
-    {
-      id: 'S2',
-      what: 'bytes of all rollups ÷ of samples, columnstore',
-      values: [columns.archive / columns.live],
-      target: { at: 'most', value: 0.5 },
-      beside: [`rollups ${figure(columns.archive / samples)} B per sample`],
-    },
-  ]
-}
-
-/** Compresses every chunk; false if the engine has none. */
-async function compressAll(db: Client): Promise<boolean> {
-  let any = false
-  for (;;) {
-    const { rows } = await db.query<{ done: boolean }>(`select compress_next('-10 years') as done`)
-    if (!rows[0]?.done) return any
-    any = true
+  return {
+    id: 'C2',
+    what: 'refresh of rollups for the first time, per sample',
+    values: [(refreshMs / samples) * 1000],
+    unit: 'µs',
+    target: { at: 'most', value: 5 },
+    beside: [`${figure(samples)} samples in ${figure(refreshMs)} ms`],
   }
 }
 

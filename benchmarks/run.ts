@@ -22,6 +22,7 @@ import * as refresh from './refresh.ts'
 import * as replicas from './replicas.ts'
 import { type EngineResult, header, isMet, RESULTS, table, writeResults } from './report.ts'
 import * as rollups from './rollups.ts'
+import * as sizes from './sizes.ts'
 import * as summaries from './summaries.ts'
 import * as webhooks from './webhooks.ts'
 
@@ -33,6 +34,7 @@ const SUITES = [
   replicas,
   lists,
   rollups,
+  sizes,
   summaries,
   refresh,
   opened,

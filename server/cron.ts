@@ -16,6 +16,7 @@ const ENTRIES: readonly [expression: string, job: string][] = [
   ['*/5 * * * *', 'close_sleep'],
   ['0 3 * * *', 'archive'],
   ['17 3 * * *', 'prune'],
+  ['41 1 * * *', 'thin_rollups'],
   ['41 2 * * *', 'compress_chunks'],
 ]
 

@@ -24,6 +24,7 @@ import { type LivingProcess, recoverDeadProcesses } from './processes.ts'
 import { notifyingProviders } from './providers/index.ts'
 import { archive } from './rollups/archive.ts'
 import { refreshRollups } from './rollups/refresh.ts'
+import { thinRollups } from './rollups/thin.ts'
 import { computeResilience } from './scores/compute-resilience.ts'
 import { computeSleepScores } from './scores/compute-sleep.ts'
 import { closeSleep } from './store/sleep/close.ts'
@@ -66,6 +67,7 @@ export function ownTasks(options: JobsOptions, process: LivingProcess): TaskList
       await requeueForgotten(db)
     },
     refresh_rollups: untilDone(() => refreshRollups(db)),
+    thin_rollups: untilDone(() => thinRollups(db)),
     compress_chunks: untilDone(() => compressChunks(db)),
     archive: untilDone(() => archive(db, Date.now(), (message) => log.info(message))),
     close_silent_runs: () => closeSilentRuns(db),

@@ -96,8 +96,20 @@ const everybodyIf = (part: string) => `everybody as materialized (
        select id from app_user where exists (select 1 from ${part}) order by id for no key update
      )`
 
-/** Refreshes all outdated rollups before `untilMs`. False if time ran out. */
+const QUARTERS_SQL = `
+  select keep_quarters(t.source_id, t.series_id, to_timestamp($1))
+  from (
+    select source_id, series_id from sparse_time
+    where months && tstzmultirange(tstzrange(null, to_timestamp($1)))
+    limit ${SERIES_AT_ONCE}
+  ) t`
+
+/** Refreshes all outdated rollups before `untilMs`, and quarter hours that were not kept so far. False if time ran out. */
 async function completeRollups(db: Database, untilMs: number, deadline: number): Promise<boolean> {
+  // Those in use are left to another run.
+  while ((await db.rows<[boolean]>(QUARTERS_SQL, [untilMs / 1000])).some(([kept]) => kept)) {
+    if (performance.now() > deadline) return false
+  }
   while (await behind(db, untilMs)) {
     // Another process may be refreshing the rest.
     if (!(await refreshRollups(db, deadline - performance.now()))) await delay(WAIT_MS)

@@ -32,6 +32,7 @@ import type { Queryable, Transaction } from '../db/database.ts'
 //   remove_archived                                                       s       s
 //   closeSleep                                                     k s    s                             w
 //   refresh_due_series, refresh_local_days                                s
+//   thin_series, keep_quarters                                            s
 //   sessions of phones                                             k
 //   updateEndpoint with a user                                     k                                    w
 //   record_attempts, fan_out                                                                            w

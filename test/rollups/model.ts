@@ -7,6 +7,7 @@ import { type Database, openDatabase } from '../../server/db/database.ts'
 import { type ArchivalSettings, archive, floors } from '../../server/rollups/archive.ts'
 import { refreshContinuous } from '../../server/rollups/continuous.ts'
 import { applyStrategy, type Strategy } from '../../server/rollups/strategy.ts'
+import { thinRollups } from '../../server/rollups/thin.ts'
 import { withoutArchived } from '../../server/store/archived.ts'
 import { writeSamples } from '../../server/store/samples.ts'
 import { createTestDatabase } from '../support/app.ts'
@@ -32,6 +33,7 @@ export type Step =
   | { kind: 'delete'; source: number; series: number; startMs: number; lengthMs: number }
   | { kind: 'refresh'; span: string; workers: number }
   | { kind: 'compress' }
+  | { kind: 'thin' }
   | { kind: 'archive'; archiveDays: number | null; deleteDays: number | null }
 
 // Many on the edges of buckets; writes are dense or spread over weeks, and meet each other often.
@@ -74,6 +76,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.constant({ kind: 'compress' as const }) },
+  { weight: 2, arbitrary: fc.constant({ kind: 'thin' as const }) },
   {
     weight: 2,
     arbitrary: fc.record({
@@ -121,11 +124,20 @@ export function connect(t: Test, url: string, name: string): Database {
   return db
 }
 
-/** A database with two sources and this rollup strategy. */
-export async function open(t: Test, engine: Engine, strategy: Strategy): Promise<Bench> {
+/** A database with two sources and this rollup strategy; months of series of both are sparse only without `rivals`. */
+export async function open(t: Test, engine: Engine, strategy: Strategy, rivals = false): Promise<Bench> {
   const url = await createTestDatabase(t, engine)
   await applyStrategy(url, strategy, () => {})
   const db = connect(t, url, 'pulsebase test')
+  if (!rivals) {
+    await db.query(`create or replace function has_rival(the_source int4, the_series int2) returns boolean
+                    language plpgsql as 'begin return false; end'`)
+  }
+  if (strategy === 'continuous') {
+    // The test refreshes 60 days of all users at once (REACH), the service two (RECENT in continuous.ts).
+    await db.query(`create or replace function months_over() returns timestamptz language sql stable
+                    return month_of(now() - interval '61 days')`)
+  }
   const sources = await db.rows<[number]>(
     `with someone as (insert into app_user default values returning id)
      insert into data_source (user_id, provider, source) select id, 'apple', name from someone, unnest(array['a', 'b']) name
@@ -148,6 +160,10 @@ export async function apply(bench: Bench, step: Step): Promise<void> {
   const { db, strategy, sources, model, archived } = bench
   if (step.kind === 'compress') {
     await compressChunks(db, '0')
+    return
+  }
+  if (step.kind === 'thin') {
+    await thinRollups(db)
     return
   }
   if (step.kind === 'archive') {
@@ -555,7 +571,10 @@ export async function checkStored({ db, sources, model }: Bench): Promise<number
       const found = stored.map(([ms, n, total, lowest, highest, last, zone]) => ({
         ...{ ms, n, total, lowest, highest, last, zone },
       }))
-      const expected = recompute(held.values(), widthMs, from, Number.POSITIVE_INFINITY)
+      const isSparse = table === 'rollup_15min' ? await sparseTime(db, sources[source] as number, series) : () => false
+      if (found.some(({ ms }) => isSparse(ms))) throw new Error(`${key} has quarter hours in sparse time`)
+      const kept = [...held.values()].filter(({ ms }) => !isSparse(ms))
+      const expected = recompute(kept, widthMs, from, Number.POSITIVE_INFINITY)
       if (!same(found, expected, magnitude(held))) {
         throw new Error(`${table} ${key} ${JSON.stringify({ found, expected })}`.slice(0, 3000))
       }
@@ -563,6 +582,16 @@ export async function checkStored({ db, sources, model }: Bench): Promise<number
     }
   }
   return rows
+}
+
+/** Whether an instant is in time of which no quarter hours are kept. */
+async function sparseTime(db: Database, source: number, series: number): Promise<(ms: number) => boolean> {
+  const ranges = await db.rows<[number, number]>(
+    `select date_part('epoch', lower(r)) * 1000, date_part('epoch', upper(r)) * 1000
+     from sparse_time cross join lateral unnest(months) r where source_id = $1 and series_id = $2`,
+    [source, series],
+  )
+  return (ms) => ranges.some(([from, until]) => ms >= from && ms < until)
 }
 
 /** Runs `test` for every rollup strategy of every engine. */

@@ -14,7 +14,7 @@ export const OF_RANKING = ['provider_priority', 'device_type_priority']
  * revisions themselves.
  */
 export const DERIVED = [
-  ...['rollup_15min', 'rollup_1hour', 'rollup_1day', 'rollup_local_day', 'rollup_dirty', 'zone_run'],
+  ...['rollup_15min', 'rollup_1hour', 'rollup_1day', 'rollup_local_day', 'rollup_dirty', 'sparse_time', 'zone_run'],
   ...['app_user', 'ranking'],
 ]
 

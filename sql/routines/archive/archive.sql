@@ -30,6 +30,11 @@ begin
   loop
     now_archived := series.archived * tstzmultirange(tstzrange(oldest, null));
     if with_rollups then
+      -- Keeps its quarter hours from being removed (thin_series) until this is committed.
+      if not claim_series(series.source_id, series.series_id) then
+        done := false;
+        continue;
+      end if;
       while is_behind(series.source_id, series.series_id, until)
         and refresh_local_days(series.source_id, series.series_id, local_days_due(), 120)
       loop
@@ -70,7 +75,7 @@ begin
 end
 $$;
 
--- Whether rollups or local days of a series before an instant are outdated.
+-- Whether rollups or local days of a series before an instant are outdated, or its quarter hours are not all kept.
 create or replace function is_behind(the_source int4, the_series int2, until timestamptz) returns boolean
 language plpgsql stable
 as $$
@@ -80,6 +85,9 @@ begin
   ) or exists (
     select 1 from rollup_local_day r
     where r.source_id = the_source and r.series_id = the_series and r.stale and day_starts(r.day) < until
+  ) or exists (
+    select 1 from sparse_time t
+    where t.source_id = the_source and t.series_id = the_series and t.months && tstzmultirange(tstzrange(null, until))
   );
 end
 $$;
@@ -154,10 +162,10 @@ set plan_cache_mode = force_custom_plan
 as $$
 declare
   cut timestamptz := (
-    select time_bucket('1 day', r.bucket) from rollup_15min r
+    select time_bucket('1 day', r.bucket) from rollup_1hour r
     where r.source_id = the_source and r.series_id = the_series and r.bucket < horizon
     order by r.bucket
-    offset most
+    offset most / 4
     limit 1
   );
   found_rows int8;

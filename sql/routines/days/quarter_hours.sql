@@ -1,3 +1,40 @@
+-- The samples of a series in each quarter hour of ranges of whole quarter hours, which have no archived time, added up. [low, high)
+-- encloses them: it keeps TimescaleDB from opening other chunks. Written so that the planner inlines it.
+create or replace function live_quarter_hours(
+  the_source int4, the_series int2, ranges tstzmultirange, low timestamptz, high timestamptz
+) returns table (bucket timestamptz, n int8, total float8, lowest float8, highest float8, last_zone int2)
+language sql stable
+as $$
+  select g.bucket, g.n, g.total, g.lowest, g.highest,
+         case
+           when g.known = g.n and g.west = g.east then g.west
+           when g.known > 0 then (
+             select s.zone_offset_min
+             from sample s
+             where s.source_id = the_source and s.series_id = the_series
+               and s.ts >= g.bucket and s.ts < g.bucket + interval '15 minutes' and s.ts >= low and s.ts < high
+             order by s.ts desc
+             limit 1
+           )
+         end
+  from (
+    select time_bucket('15 minutes', s.ts) as bucket, count(*) as n, sum(s.value) as total,
+           min(s.value) as lowest, max(s.value) as highest,
+           -- Mostly all samples have the same zone offset; finding the latest one of each took as long as all the rest.
+           count(s.zone_offset_min) as known, min(s.zone_offset_min) as west, max(s.zone_offset_min) as east
+    from unnest(ranges) r
+    cross join lateral (
+      select p.ts, p.value, p.zone_offset_min
+      from sample p
+      where p.source_id = the_source and p.series_id = the_series and p.ts >= lower(r) and p.ts < upper(r)
+        and p.ts >= low and p.ts < high
+      -- Kept as a probe for each range.
+      offset 0
+    ) s
+    group by 1
+  ) g
+$$;
+
 -- The samples of a series in each quarter hour of [lo, hi), added up: from the rollups where they are clean, from the
 -- samples elsewhere. `lo` and `hi` are whole quarter hours.
 create or replace function quarter_hours(the_source int4, the_series int2, lo timestamptz, hi timestamptz)
@@ -18,16 +55,10 @@ begin
         where r.source_id = the_source and r.series_id = the_series and r.bucket >= part.starts and r.bucket < part.ends;
     else
       return query
-        select g.bucket, g.n, g.total, g.lowest, g.highest, nullif(g.last_packed % 4096 - 2048, -2048)::int2
-        from (
-          select time_bucket('15 minutes', s.ts) as bucket, count(*) as n, sum(s.value) as total,
-                 min(s.value) as lowest, max(s.value) as highest,
-                 -- The zone offset of the latest sample: packed behind its time, so a plain max finds it.
-                 max((date_part('epoch', s.ts) * 1000)::int8 * 4096 + coalesce(s.zone_offset_min, -2048) + 2048) as last_packed
-          from sample s
-          where s.source_id = the_source and s.series_id = the_series and s.ts >= part.starts and s.ts < part.ends
-          group by 1
-        ) g;
+        select *
+        from live_quarter_hours(
+          the_source, the_series, tstzmultirange(tstzrange(part.starts, part.ends)), part.starts, part.ends
+        );
     end if;
   end loop;
 end
@@ -61,7 +92,7 @@ begin
         ) q;
     else
       return query
-        select q.* from unnest(part.ranges) u cross join lateral quarter_hours(the_source, the_series, lower(u), upper(u)) q;
+        select * from live_quarter_hours(the_source, the_series, part.ranges, part.starts, part.ends);
     end if;
   end loop;
 end
@@ -89,7 +120,9 @@ begin
     else
       return query
         select local_day(q.bucket, q.last_zone), sum(q.n)::int8, sum(q.total), min(q.lowest), max(q.highest)
-        from quarter_hours(the_source, the_series, part.starts, part.ends) q
+        from live_quarter_hours(
+          the_source, the_series, tstzmultirange(tstzrange(part.starts, part.ends)), part.starts, part.ends
+        ) q
         group by 1;
     end if;
   end loop;

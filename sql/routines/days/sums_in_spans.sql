@@ -21,8 +21,15 @@ declare
     when low < raw_floor() then archived_time(the_source, the_series) + tstzmultirange(tstzrange('-infinity', rollup_floor()))
     else '{}'
   end;
-  -- Time in which a quarter hour may differ from its samples.
-  dirty tstzmultirange := (
+  -- Time in which a quarter hour may differ from its samples, or is not kept.
+  dirty tstzmultirange := coalesce(
+    (
+      select t.months * tstzmultirange(tstzrange(low, high, '[]'))
+      from sparse_time t
+      where t.source_id = the_source and t.series_id = the_series
+    ),
+    '{}'
+  ) + (
     select coalesce(range_agg(tstzrange(d.lo - interval '15 minutes', d.hi + interval '15 minutes', '[]')), '{}')
     from rollup_dirty d
     where d.source_id = the_source

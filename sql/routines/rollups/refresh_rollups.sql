@@ -82,6 +82,8 @@ declare
   low timestamptz;
   high timestamptz;
   ranges tstzmultirange;
+  changed tstzmultirange;
+  sparse tstzmultirange;
 begin
   if not claim_series(the_source, the_series) then
     return;
@@ -95,19 +97,25 @@ begin
   perform await_writers(claimed);
   -- Whole days, so the rest starts at a bucket boundary of every width.
   until := time_bucket('1 day', least(high, low + span)) + interval '1 day';
-  select range_agg(tstzrange(time_bucket('15 minutes', d.lo), least(time_bucket('15 minutes', d.hi) + interval '15 minutes', until)))
-  into ranges
-  from rollup_dirty d
-  where d.seq = any (claimed) and d.lo < until;
+  select range_agg(q.quarters), range_agg(q.quarters) filter (where q.changed)
+  into ranges, changed
+  from (
+    select tstzrange(time_bucket('15 minutes', d.lo), least(time_bucket('15 minutes', d.hi) + interval '15 minutes', until)) as quarters,
+           d.changed
+    from rollup_dirty d
+    where d.seq = any (claimed) and d.lo < until
+  ) q;
   -- Dirty ranges may enclose archived or expired time, which cannot be recomputed.
   ranges := ranges - archived_time(the_source, the_series) - tstzmultirange(tstzrange('-infinity', rollup_floor()));
 
   perform refresh_minutes(the_source, the_series, ranges);
-  perform refresh_15min(the_source, the_series, ranges);
-  perform refresh_1hour(the_source, the_series, widened(ranges, interval '1 hour'));
+  sparse := judge_months(the_source, the_series, ranges);
+  perform refresh_15min(the_source, the_series, ranges - sparse);
+  perform refresh_1hour(the_source, the_series, widened(ranges - sparse, interval '1 hour'));
+  perform refresh_sparse_1hour(the_source, the_series, widened(ranges * sparse, interval '1 hour'));
   perform refresh_1day(the_source, the_series, widened(ranges, interval '1 day'));
   perform note_stale_days(array_agg(the_source), array_agg(the_series), array_agg(lower(r)), array_agg(upper(r) - interval '1 microsecond'))
-  from unnest(ranges) r;
+  from unnest(ranges * changed) r;
 end
 $$;
 
@@ -126,7 +134,8 @@ return (
 -- the same numbers in another order may change the last bits, which does not count as a change. The latest sample of a
 -- bucket is the largest of (time, value, zone), compared as arrays. It handles one range at a time: with new tables the
 -- planner joined the ranges with the rows quadratically.
-create or replace function create_refresh(name text, width interval, narrower text) returns void
+drop function if exists create_refresh(text, interval, text);
+create or replace function create_refresh(name text, width interval, narrower text, kind text default '') returns void
 language plpgsql
 as $create$
 declare
@@ -192,7 +201,7 @@ begin
 end
 $$
     $function$,
-    'refresh_' || name, 'rollup_' || name, format(computed, width, narrower)
+    'refresh_' || kind || name, 'rollup_' || name, format(computed, width, narrower)
   );
 end
 $create$;
@@ -201,6 +210,7 @@ do $$
 begin
   perform create_refresh('15min', '15 minutes', 'sample');
   perform create_refresh('1hour', '1 hour', 'rollup_15min');
+  perform create_refresh('1hour', '1 hour', 'sample', 'sparse_');
   perform create_refresh('1day', '1 day', 'rollup_1hour');
 end
 $$;
@@ -217,6 +227,7 @@ begin
   perform delete_of_sources('rollup_1day', source_ids);
   delete from rollup_local_day where source_id = any (source_ids);
   delete from rollup_total where source_id = any (source_ids);
+  delete from sparse_time where source_id = any (source_ids);
   if rollup_from('1 minute') < 'infinity' then
     perform delete_of_sources('rollup_1min', source_ids);
     perform delete_of_sources('rollup_5min', source_ids);

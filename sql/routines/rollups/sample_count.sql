@@ -4,7 +4,7 @@ drop function if exists live_count(int4, int2, timestamptz, timestamptz, interva
 drop function if exists sample_count(int4, int2, timestamptz, timestamptz, interval);
 
 -- Number of samples of a series within [lo, hi), of which nothing is dirty or archived: whole days from the rollups, the
--- hours around them, the quarter hours around these; the rest is counted. Both edges in one statement, since each statement
+-- hours around them, the quarter hours around these, if they are kept; the rest is counted. Both edges in one statement, since each statement
 -- costs more than what it reads. It is part of sample_count, whose settings it needs.
 create or replace function clean_count(the_source int4, the_series int2, lo timestamptz, hi timestamptz) returns int8
 language plpgsql stable
@@ -20,7 +20,17 @@ declare
   hours int8;
   quarters int8;
   samples int8;
+  sparse tstzmultirange;
 begin
+  if first_quarter < first_hour or last_hour < last_quarter then
+    select t.months into sparse from sparse_time t where t.source_id = the_source and t.series_id = the_series;
+    if sparse @> first_quarter then
+      first_quarter := first_hour;
+    end if;
+    if sparse @> last_hour then
+      last_quarter := last_hour;
+    end if;
+  end if;
   if first_day < last_day then
     select sum(r.n) into days
     from rollup_1day r

@@ -119,7 +119,7 @@ $$;
 
 create or replace trigger variability_changed
 after insert on rollup_dirty
-for each row when (new.series_id in (7, 5007)) execute function note_variability_changed();
+for each row when (new.changed and new.series_id in (7, 5007)) execute function note_variability_changed();
 
 -- A score is removed with its session or with its data; the day may get another one.
 create or replace function note_score_removed() returns trigger
