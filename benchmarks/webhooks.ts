@@ -190,9 +190,7 @@ async function deliverAll({ bench, service, db, receiver }: Suite, events: Store
     await db.query('commit')
     await receiver.ask({ count: events.length * ENDPOINTS })
     for (;;) {
-      const { rows } = await db.query(
-        `select exists (select from delivery where state = 'waiting' and attempts = 0) as left`,
-      )
+      const { rows } = await db.query('select exists (select from waiting_deliveries() d where d.attempts = 0) as left')
       if (!rows[0].left) return
     }
   })

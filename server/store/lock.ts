@@ -90,13 +90,13 @@ export async function lockForDeletion(
 /**
  * Deletes the events recorded for a user, with their deliveries. With a `provider`, only the copies of its data: the
  * end of a connection is not one. With provider null, also deletes the endpoints of this user alone, and deletes them
- * first, as a fan-out locks both. Call it last: attempts to deliver to these endpoints wait to be recorded meanwhile.
+ * first. Call it last: attempts to deliver to any endpoint that may get them wait to be recorded meanwhile.
  */
 export async function deleteEvents(tx: Transaction, userId: string, provider: string | null): Promise<void> {
   const whose = `e.user_id = $1 and ($2::text is null or e.provider = $2 and e.type not like 'connection.%')`
   await tx.query(
     `select from endpoint n
-     where n.user_id = $1 and $2::text is null
+     where n.user_id is null or n.user_id = $1
         or n.id in (select d.endpoint_id from event e join delivery d on d.event_id = e.id where ${whose})
      order by n.id
      for no key update`,

@@ -19,6 +19,11 @@ export class Bodies {
     this.#db = db
   }
 
+  /** Whether an event was read and is still cached. */
+  has(eventId: number): boolean {
+    return this.#kept.has(eventId)
+  }
+
   /** Keeps an event that was already read. */
   add(eventId: number, event: StoredEvent): void {
     if (!this.#kept.has(eventId)) this.#keep(eventId, event)

@@ -3,7 +3,7 @@ import type { Metrics } from '../metrics.ts'
 import { VERSION } from '../version.ts'
 import type { Recorder } from './attempts.ts'
 import { type Bodies, UnreadableEvent } from './bodies.ts'
-import { type Due, isWary, type Lane, takeDue, wantedOf } from './lane.ts'
+import { type Due, forgetDue, isWary, type Lane, takeDue, wantedOf } from './lane.ts'
 import type { Leases } from './leases.ts'
 import { type Answer, post } from './post.ts'
 import { signature } from './sign.ts'
@@ -92,13 +92,13 @@ export class Calls {
       metrics.deliverySeconds.observe(answer.durationMs / 1000)
       recorder.add({ lane, due, url, answer, startedAt })
     } else {
-      lane.known.delete(due.eventId)
+      forgetDue(lane, due)
       leases.forget(lane)
     }
     if (this.#inFlight === 0) this.#drained?.()
     this.begin()
-    const { fresh, retries } = wantedOf(lane)
-    if (fresh + retries > 0) wanting()
+    const { fresh, retries, feed } = wantedOf(lane)
+    if (fresh + retries + feed > 0) wanting()
   }
 
   /**

@@ -4,7 +4,7 @@ import type { Database } from '../db/database.ts'
 export const EVENTS_AT_ONCE = 500
 
 /**
- * Gives all pending events their places in the feed and, with `toEndpoints`, creates their deliveries; returns how many
+ * Gives all pending events their places in the feed, where endpoints find them with `toEndpoints`; returns how many
  * events it took. None while another process does so (sql/routines/webhooks/fan_out.sql).
  */
 export async function fanOut(db: Database, toEndpoints: boolean): Promise<number> {

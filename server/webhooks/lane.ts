@@ -19,6 +19,8 @@ const STALE_MS = 1_000
 /** A delivery that is due. */
 export interface Due {
   eventId: number
+  /** Where it was found in the feed; null: it has a row. */
+  position: number | null
   messageId: string
   attempts: number
   manual: boolean
@@ -30,6 +32,7 @@ export interface LeasedEndpoint {
   uid: string
   url: string
   filter_types: string[] | null
+  filter_scope: string | null
   user_id: string | null
   secret: Buffer
   key_id: number | null
@@ -53,8 +56,10 @@ export interface Lane {
   served: boolean
   fresh: Due[]
   retries: Due[]
-  /** Events whose deliveries are queued, in flight or not recorded yet. */
-  known: Set<number>
+  /** Events whose deliveries are queued, in flight or not recorded yet, with their positions if they are from the feed. */
+  known: Map<number, number | null>
+  /** Position up to which the feed was read: what is to be delivered of it is known or recorded. Undefined: not yet read. */
+  readTo: number | undefined
   inFlight: number
   retriesInFlight: number
   /** Calls begun so far. */
@@ -63,17 +68,28 @@ export interface Lane {
   failures: number
   /** New deliveries read ahead. */
   window: number
-  /** Whether there may be more to read. */
-  moreFresh: boolean
-  moreRetries: boolean
+  /** Whether there may be more to read: new deliveries that have rows, retries, and the feed. */
+  more: Record<keyof Wanted, boolean>
   readAt: number
   usedAt: number
   /** The stored values that the above was made from. */
   made: { target: string; secrets: string }
 }
 
-/** Starts to serve an endpoint. Throws if its secret cannot be read. */
-export function openLane(endpoint: LeasedEndpoint, vault: Vault, guard: AddressGuard): Lane {
+/** How many deliveries to read. */
+export interface Wanted {
+  fresh: number
+  retries: number
+  feed: number
+}
+
+/** Starts to serve an endpoint, from a position of the feed on. Throws if its secret cannot be read. */
+export function openLane(
+  endpoint: LeasedEndpoint,
+  readTo: number | undefined,
+  vault: Vault,
+  guard: AddressGuard,
+): Lane {
   const secrets = secretsOf(endpoint, vault)
   const url = new URL(endpoint.url)
   return {
@@ -87,21 +103,22 @@ export function openLane(endpoint: LeasedEndpoint, vault: Vault, guard: AddressG
     served: true,
     fresh: [],
     retries: [],
-    known: new Set(),
+    known: new Map(),
+    readTo,
     inFlight: 0,
     retriesInFlight: 0,
     calls: 0,
     failures: 0,
     window: WINDOW.min,
-    moreFresh: true,
-    moreRetries: true,
+    more: { fresh: true, retries: true, feed: true },
     readAt: 0,
     usedAt: performance.now(),
     made: { target: targetOf(endpoint), secrets: sealedOf(endpoint) },
   }
 }
 
-const targetOf = ({ url, filter_types, user_id }: LeasedEndpoint) => JSON.stringify([url, filter_types, user_id])
+const targetOf = ({ url, filter_types, filter_scope, user_id }: LeasedEndpoint) =>
+  JSON.stringify([url, filter_types, filter_scope, user_id])
 
 const sealedOf = ({ secret, former_secret }: LeasedEndpoint) =>
   `${secret.toString('base64')} ${former_secret?.toString('base64')}`
@@ -116,8 +133,7 @@ function secretsOf(endpoint: LeasedEndpoint, vault: Vault): string[] {
 /** Follows changes of an endpoint that is already served. Calls in flight go to the old address. */
 export function updateLane(lane: Lane, endpoint: LeasedEndpoint, vault: Vault, guard: AddressGuard): void {
   lane.served = true
-  lane.moreFresh = true
-  lane.moreRetries = true
+  lane.more = { fresh: true, retries: true, feed: true }
   const secrets = sealedOf(endpoint)
   if (secrets !== lane.made.secrets) lane.secrets = secretsOf(endpoint, vault)
   const target = targetOf(endpoint)
@@ -141,33 +157,75 @@ export function updateLane(lane: Lane, endpoint: LeasedEndpoint, vault: Vault, g
 
 /** Drops deliveries that were read but not begun. */
 export function dropQueues(lane: Lane): void {
-  for (const { eventId } of [...lane.fresh, ...lane.retries]) lane.known.delete(eventId)
+  for (const due of [...lane.fresh, ...lane.retries]) forgetDue(lane, due)
   lane.fresh = []
   lane.retries = []
 }
 
+/** Drops a delivery that was read and not made: it is read again. */
+export function forgetDue(lane: Lane, { eventId, position }: Due): void {
+  lane.known.delete(eventId)
+  if (position === null || lane.readTo === undefined) return
+  lane.readTo = Math.min(lane.readTo, position - 1)
+  lane.more.feed = true
+}
+
 /** How many deliveries of each kind to read now; none while there are enough. */
-export function wantedOf(lane: Lane): { fresh: number; retries: number } {
-  const wanted = (more: boolean, queue: Due[], ahead: number) =>
-    lane.served && more && queue.length <= ahead / 2 ? ahead - queue.length : 0
+export function wantedOf({ served, more, fresh, retries, window }: Lane): Wanted {
+  const wanted = (queue: Due[], ahead: number) => (served && queue.length <= ahead / 2 ? ahead - queue.length : 0)
+  const isNew = wanted(fresh, window)
   return {
-    fresh: wanted(lane.moreFresh, lane.fresh, lane.window),
-    retries: wanted(lane.moreRetries, lane.retries, RETRIES_AHEAD),
+    fresh: more.fresh ? isNew : 0,
+    retries: more.retries ? wanted(retries, RETRIES_AHEAD) : 0,
+    feed: more.feed ? isNew : 0,
   }
 }
 
-/** Queues deliveries that were read on request. */
-export function enqueue(lane: Lane, read: Due[], wanted: { fresh: number; retries: number }, readAt: number): void {
+/** Queues deliveries that have rows, which were read on request. */
+export function enqueue(lane: Lane, read: Due[], wanted: Wanted, readAt: number): void {
   const fresh = read.filter(({ attempts }) => attempts === 0)
-  lane.moreFresh = wanted.fresh > 0 ? fresh.length === wanted.fresh : lane.moreFresh
-  lane.moreRetries = wanted.retries > 0 ? read.length - fresh.length === wanted.retries : lane.moreRetries
-  if (lane.moreFresh && lane.fresh.length === 0) lane.window = Math.min(WINDOW.max, lane.window * 2)
+  if (wanted.fresh > 0) lane.more.fresh = fresh.length === wanted.fresh
+  if (wanted.retries > 0) lane.more.retries = read.length - fresh.length === wanted.retries
+  add(lane, read, lane.more.fresh, readAt)
+}
+
+/**
+ * Queues deliveries of the feed, which were read on request behind `after`, up to a position. Ignores them if some from
+ * before it are to be read again.
+ */
+export function enqueueFeed(
+  lane: Lane,
+  after: number | undefined,
+  { due, readTo, more }: { due: Due[]; readTo: number; more: boolean },
+  readAt: number,
+): void {
+  if (lane.readTo !== after) return
+  lane.readTo = readTo
+  lane.more.feed = more
+  add(lane, due, more, readAt)
+}
+
+function add(lane: Lane, read: Due[], more: boolean, readAt: number): void {
+  if (more && lane.fresh.length === 0) lane.window = Math.min(WINDOW.max, lane.window * 2)
   for (const due of read) {
-    lane.known.add(due.eventId)
+    lane.known.set(due.eventId, due.position)
     if (due.attempts > 0) lane.retries.push(due)
     else lane.fresh.push(due)
   }
   lane.readAt = readAt
+}
+
+/**
+ * The place of an endpoint in the feed once some deliveries are recorded: a position, and those up to it that are begun
+ * and neither recorded nor among these. The queue is behind it.
+ */
+export function placeOf({ known, fresh, readTo = 0 }: Lane, recorded: ReadonlySet<number>): [number, number[]] {
+  let place = readTo
+  for (const { position } of fresh) if (position !== null && position <= place) place = position - 1
+  const begun: number[] = []
+  for (const [eventId, position] of known)
+    if (position !== null && position <= place && !recorded.has(eventId)) begun.push(position)
+  return [place, begun]
 }
 
 /** Whether it failed so often in a row that it gets one call at a time. */

@@ -4,6 +4,7 @@ import { Bodies } from './bodies.ts'
 import { coalesce } from './coalesce.ts'
 import { Calls } from './deliver.ts'
 import { readDue } from './due.ts'
+import { wantedOf } from './lane.ts'
 import { type LeaseOptions, Leases } from './leases.ts'
 
 /** Everything that deliveries need besides leases. */
@@ -47,6 +48,8 @@ export function startLanes(options: LanesOptions): Lanes {
       }
       await readDue(db, processId(), leases.lanes, bodies)
       calls.begin()
+      // A look at the feed ends somewhere, and may have found nothing.
+      if (Array.from(leases.lanes).some((lane) => wantedOf(lane).feed > 0)) cycle.wake()
     },
     (error) => {
       changed = true

@@ -2,11 +2,15 @@ import type { Database } from '../db/database.ts'
 import type { Logger } from '../log.ts'
 import type { Vault } from '../vault.ts'
 import type { AddressGuard } from './address-guard.ts'
-import { dropQueues, type Lane, type LeasedEndpoint, openLane, updateLane } from './lane.ts'
+import { IS_AHEAD, lookBehind, NEWEST, REACH } from './due.ts'
+import { dropQueues, type Lane, type LeasedEndpoint, openLane, placeOf, updateLane } from './lane.ts'
 
 /** How long an endpoint stays with a process that does not renew its lease, by the clock of the database. */
 const LEASE_SECONDS = 30
 const RENEW_MS = 10_000
+
+/** Positions of the feed with nothing for an endpoint after which its place is stored. */
+const STORED_EVERY = 1_000
 
 /** Everything that leases need. */
 export interface LeaseOptions {
@@ -25,6 +29,8 @@ export interface LeaseOptions {
 export class Leases {
   readonly #options: LeaseOptions
   readonly #lanes = new Map<number, Lane>()
+  /** Where looks at the feed ended for endpoints that are not served: before, there is nothing for them. */
+  readonly #seen = new Map<number, number>()
   /** Endpoints whose secrets cannot be read; logged once. */
   readonly #unusable = new Set<number>()
   #renewedAt = performance.now()
@@ -53,13 +59,24 @@ export class Leases {
     const used = [...this.lanes].filter(inUse).map(({ id }) => id)
     const { db, processId } = this.#options
     await db.query(RENEW, [processId(), used, LEASE_SECONDS])
+    await this.#storePlaces()
     return true
+  }
+
+  /** Stores how far endpoints are that get little of the feed, so that nobody reads all of it again. */
+  async #storePlaces(): Promise<void> {
+    const places = new Map(this.#seen)
+    for (const lane of this.lanes) {
+      const [place, begun] = placeOf(lane, new Set())
+      if (begun.length === 0) places.set(lane.id, place)
+    }
+    if (places.size > 0) await this.#options.db.query(STORE, [[...places.keys()], [...places.values()], STORED_EVERY])
   }
 
   /** Leases the endpoints with due deliveries that no other process serves, and follows changes of those held. */
   async take(): Promise<void> {
     const { db, processId } = this.#options
-    const endpoints = await db.query<LeasedEndpoint>(LEASE, [processId(), LEASE_SECONDS])
+    const endpoints = await db.query<LeasedEndpoint>(LEASE, [processId(), LEASE_SECONDS, await this.#look()])
     const held = new Set(endpoints.filter((endpoint) => this.#serve(endpoint)).map(({ id }) => id))
     for (const lane of this.lanes) {
       if (held.has(lane.id)) continue
@@ -69,13 +86,30 @@ export class Leases {
     }
   }
 
+  /** Endpoints that no process serves and that have something ahead in the feed. */
+  async #look(): Promise<number[]> {
+    const found: number[] = []
+    for (let more = true; more; ) {
+      const looked = await this.#options.db.query<{ id: number; is_due: boolean; read_to: number; last: number }>(
+        LOOK,
+        [[...this.#seen.keys()], [...this.#seen.values()], REACH, found],
+      )
+      for (const { id, is_due, read_to } of looked) {
+        if (is_due) found.push(id)
+        else this.#seen.set(id, read_to)
+      }
+      more = looked.some(({ is_due, read_to, last }) => !is_due && read_to < last)
+    }
+    return found
+  }
+
   /** Opens or updates the lane of an endpoint; false when its secret cannot be read. */
   #serve(endpoint: LeasedEndpoint): boolean {
     const { vault, guard, log } = this.#options
     const lane = this.#lanes.get(endpoint.id)
     try {
       if (lane) updateLane(lane, endpoint, vault, guard)
-      else this.#lanes.set(endpoint.id, openLane(endpoint, vault, guard))
+      else this.#lanes.set(endpoint.id, openLane(endpoint, this.#seen.get(endpoint.id), vault, guard))
       this.#unusable.delete(endpoint.id)
       return true
     } catch (error) {
@@ -91,6 +125,7 @@ export class Leases {
     // At shutdown all connections are destroyed together.
     if (this.#closed || lane.served || lane.known.size > 0) return
     this.#lanes.delete(lane.id)
+    if (lane.readTo !== undefined) this.#seen.set(lane.id, lane.readTo)
     void lane.connections.close()
   }
 
@@ -115,8 +150,27 @@ const RENEW = `
   from (select id from endpoint where process_id = $1 order by id for no key update) held
   where n.id = held.id`
 
-const ENDPOINT = `n.id, n.uid, n.url, n.filter_types, n.user_id, n.secret, n.key_id, n.former_key_id,
-                  case when n.former_until > now() then n.former_secret end as former_secret`
+const STORE = `
+  update endpoint n
+  set ahead = n.ahead - int8multirange(int8range(null, p.position, '[]'))
+  from unnest($1::int4[], $2::int8[]) p (id, position)
+  join (select id from endpoint where id = any ($1) order by id for no key update) held using (id)
+  where n.id = p.id and lower(n.ahead) < p.position - $3`
+
+// Only endpoints that have not been looked at since the last event.
+const LOOK = `
+  select n.id, reached.position as read_to, newest.position as last, exists (select from event e where ${IS_AHEAD}) as is_due
+  from ${NEWEST}
+  cross join endpoint n
+  left join unnest($1::int4[], $2::int8[]) as seen (id, position) on seen.id = n.id
+  ${lookBehind('coalesce(seen.position, 0)', '$3')}
+  where n.disabled_at is null
+    and (n.process_id is null or n.leased_until <= now())
+    and n.id <> all ($4::int4[])
+    and coalesce(seen.position, 0) < newest.position`
+
+const ENDPOINT = `n.id, n.uid, n.url, n.filter_types, n.filter_scope, n.user_id, n.secret, n.key_id,
+                  n.former_key_id, case when n.former_until > now() then n.former_secret end as former_secret`
 
 const LEASE = `
   with free as materialized (
@@ -124,7 +178,8 @@ const LEASE = `
     from endpoint n
     where n.disabled_at is null
       and (n.process_id is null or n.leased_until <= now())
-      and (exists (select from delivery d
+      and (n.id = any ($3)
+        or exists (select from delivery d
                    where d.endpoint_id = n.id and d.state = 'waiting' and d.attempts = 0 and d.due_at <= now())
         or exists (select from delivery d
                    where d.endpoint_id = n.id and d.state = 'waiting' and d.attempts > 0 and d.due_at <= now()))

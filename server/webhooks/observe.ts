@@ -58,17 +58,12 @@ const gauges: readonly {
   },
 ]
 
-// Each half has its index.
 const readBacklog = (db: Database) =>
   db.one<Backlog>(
     `select (select count(*) from event where pending) as pending_events,
             count(*) filter (where d.due_at <= now()) as due_deliveries,
             count(*) filter (where d.due_at > now()) as later_deliveries,
             greatest(0, coalesce(date_part('epoch', now() - min(d.due_at)), 0)) as oldest_due_seconds
-     from (
-       select endpoint_id, due_at from delivery where state = 'waiting' and attempts = 0
-       union all
-       select endpoint_id, due_at from delivery where state = 'waiting' and attempts > 0
-     ) d
+     from waiting_deliveries() d
      join endpoint n on n.id = d.endpoint_id and n.disabled_at is null`,
   )

@@ -44,6 +44,13 @@ const OLD_EVENTS = `
           join endpoint n on n.id = d.endpoint_id
           where d.event_id = e.id and d.state = 'waiting' and n.disabled_at is null
         )
+        and (
+          e.position is null
+          or e.position < (select min(lower(n.ahead)) from endpoint n where n.disabled_at is null)
+          or not exists (
+            select from endpoint n where n.disabled_at is null and e.position <@ n.ahead and gets(n, e)
+          )
+        )
       order by e.created_at
       limit $2
     )

@@ -104,8 +104,8 @@ const SCORES_SQL = `
 /** As if everything had been delivered. */
 const ATTEMPTS_SQL = `
   insert into attempt (endpoint_id, event_uid, event_type, url, succeeded, response_status, response, duration_ms, manual, attempted_at)
-  select d.endpoint_id, e.uid, e.type, 'https://example.org/hook', true, 204, '', 12, false, now()
-  from delivery d join event e on e.id = d.event_id`
+  select n.id, e.uid, e.type, 'https://example.org/hook', true, 204, '', 12, false, now()
+  from endpoint n join event e on e.position <@ n.ahead and gets(n, e)`
 
 const ENDPOINTS_SQL = `
   insert into endpoint (uid, url, secret) select 'ep_' || n, 'https://example.org/hook', '' from generate_series(1, ${DAYS}) n`

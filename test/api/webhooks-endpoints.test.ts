@@ -9,7 +9,7 @@ import { openVault } from '../../server/vault.ts'
 import { newSecret, openSecret, sealSecret } from '../../server/webhooks/secrets.ts'
 import { signature } from '../../server/webhooks/sign.ts'
 import { startTestApp, type TestAnswer, type TestApp } from '../support/app.ts'
-import { createEndpoint, deliveries, fanOut, hooks, keyOf, recordEvent } from '../support/endpoints.ts'
+import { createEndpoint, deliveries, fanOut, hooks, keyOf, recordEvent, storeDeliveries } from '../support/endpoints.ts'
 import { createUser, oneEngine } from '../support/sdk.ts'
 
 const ON = { outgoingWebhooksEnabled: true }
@@ -247,6 +247,7 @@ oneEngine(t, 'endpoints', async (t, engine) => {
     const [endpoint, other] = [await createEndpoint(app), await createEndpoint(app)]
     await recordEvent(app.db)
     await fanOut(app.db)
+    await storeDeliveries(app.db)
     for (const one of [endpoint, other])
       await app.db.query(
         `insert into attempt (endpoint_id, event_uid, event_type, url, succeeded, response_status, response, duration_ms, manual, attempted_at)

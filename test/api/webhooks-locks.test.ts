@@ -11,9 +11,9 @@ const KEPT = { webhookMessageRetentionDays: 30, webhookAttemptRetentionDays: 90 
 
 type Endpoint = { id: string }
 
-/** Deliveries of events of the last minutes, oldest first, and as many attempts. */
-const insertDeliveries = async (app: TestApp, endpoint: Endpoint, count: number, state: string, attempts: number) =>
-  app.db.query(
+/** Deliveries of events of the last minutes, oldest first, and as many attempts; every endpoint has passed them. */
+async function insertDeliveries(app: TestApp, endpoint: Endpoint, count: number, state: string, attempts: number) {
+  await app.db.query(
     `with made as (
        insert into event (type, key, data, pending, position)
        select 'workout.created', 'test', '{}', false, nextval('event_position') from generate_series(1, $2)
@@ -26,6 +26,10 @@ const insertDeliveries = async (app: TestApp, endpoint: Endpoint, count: number,
      insert into delivery (event_id, endpoint_id, state, attempts) select id, $1, $3, $4 from made order by id`,
     [await keyOf(app.db, endpoint), count, state, attempts],
   )
+  await app.db.query(
+    `update endpoint set ahead = ahead - int8multirange(int8range(null, (select max(position) from event), '[]'))`,
+  )
+}
 
 /** Another session's transaction, which ends with the test at the latest. */
 async function begin(t: Test, app: TestApp): Promise<Transaction['client']> {

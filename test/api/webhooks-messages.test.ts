@@ -4,7 +4,7 @@ import { eventNames } from '../../server/catalogue/events.ts'
 import { exampleData } from '../../server/webhooks/examples.ts'
 import { messageUid } from '../../server/webhooks/message-id.ts'
 import { startTestApp, type TestAnswer, type TestApp } from '../support/app.ts'
-import { createEndpoint, deliveries, fanOut, hooks, keyOf, recordEvent } from '../support/endpoints.ts'
+import { createEndpoint, deliveries, fanOut, hooks, keyOf, recordEvent, storeDeliveries } from '../support/endpoints.ts'
 import { createUser, oneEngine } from '../support/sdk.ts'
 
 const ON = { outgoingWebhooksEnabled: true }
@@ -316,11 +316,13 @@ oneEngine(t, 'deliveries', async (t, engine) => {
   const all = await createEndpoint(app)
   const resend = (message: string, to: Endpoint = endpoint) =>
     hooks(app, 'POST', `/endpoints/${to.id}/messages/${message}/resend`)
-  const end = (state: string, attempts: number) =>
-    app.db.query(
+  const end = async (state: string, attempts: number) => {
+    await storeDeliveries(app.db)
+    await app.db.query(
       `update delivery set state = $1, attempts = $2, due_at = case $1 when 'waiting' then now() + interval '1 hour' else due_at end`,
       [state, attempts],
     )
+  }
   const again = { state: 'waiting', attempts: 0, manual: true, due: true }
 
   await t.test('are repeated, whatever became of them', async (t) => {
@@ -376,6 +378,7 @@ oneEngine(t, 'deliveries', async (t, engine) => {
     await end('failed', 10)
     const delivered = await recordEvent(app.db, { user: ada, age: 3 })
     await fanOut(app.db)
+    await storeDeliveries(app.db)
     await app.db.query(
       `update delivery set state = 'delivered', attempts = 1 where event_id = (select id from event where uid = $1)`,
       [messageUid(delivered) ?? null],
@@ -383,6 +386,7 @@ oneEngine(t, 'deliveries', async (t, engine) => {
     await disable(app, endpoint)
     await recordEvent(app.db, { user: ada, age: 12 })
     await fanOut(app.db)
+    await disable(app, endpoint, false)
     // As the fifth day of failures does.
     await app.db.query(
       `update endpoint set disabled_at = now() - interval '4 days', disabled_reason = 'failing' where uid = $1`,
@@ -402,12 +406,13 @@ oneEngine(t, 'deliveries', async (t, engine) => {
         (await deliveries(app.db, endpoint)).map(({ uid, state, manual }) => [uid, `${state} ${manual}`]),
       )
     const answer = await recover({ since: since(5) })
-    t.strictSame([answer.status, answer.body], [202, { queued: 2 }])
+    t.strictSame([answer.status, answer.body], [202, { queued: 3 }])
     t.strictSame(await stateOf(), {
       [messageUid(old) ?? '']: 'failed false',
       [messageUid(failed) ?? '']: 'waiting true',
       [messageUid(delivered) ?? '']: 'delivered false',
       [messageUid(missed) ?? '']: 'waiting true',
+      [messageUid(pending) ?? '']: 'waiting true',
     })
     t.ok(
       (await deliveries(app.db, endpoint)).every(
@@ -421,8 +426,13 @@ oneEngine(t, 'deliveries', async (t, engine) => {
       'nothing from before it was disabled that it was not told',
     )
     t.match(await stateOf(), { [messageUid(old) ?? '']: 'waiting true' })
+    const next = await recordEvent(app.db, { user: ada })
     await fanOut(app.db)
-    t.match(await stateOf(), { [messageUid(pending) ?? '']: 'waiting false' }, 'the next ones come by themselves')
+    t.match(
+      await stateOf(),
+      { [messageUid(pending) ?? '']: 'waiting true', [messageUid(next) ?? '']: 'waiting false' },
+      'the next ones come by themselves, and none twice',
+    )
     t.ok(
       (await deliveries(app.db, all)).some(({ state }) => state === 'failed'),
       'of this endpoint only',
@@ -439,6 +449,7 @@ oneEngine(t, 'deliveries', async (t, engine) => {
     )
     const retried = await recordEvent(app.db, { user: ada })
     await fanOut(app.db)
+    await storeDeliveries(app.db)
     await app.db.query(
       `update delivery set attempts = 3, due_at = now() + interval '2 hours' where event_id = (select id from event where uid = $1)`,
       [messageUid(retried) ?? null],
@@ -483,7 +494,7 @@ oneEngine(t, 'deliveries', async (t, engine) => {
     const narrowed = await createEndpoint(app)
     const ofEve = await recordEvent(app.db, { user: eve })
     await fanOut(app.db)
-    await app.db.query(`update delivery set state = 'failed', attempts = 10`)
+    await end('failed', 10)
     const path = `/endpoints/${narrowed.id}`
     t.equal((await hooks(app, 'PATCH', path, { user_id: ada })).status, 200)
     const since = new Date(Date.now() - 86_400_000).toISOString()

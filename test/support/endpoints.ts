@@ -70,11 +70,24 @@ function packed(count: number): Buffer {
 /** Fans out pending events, one transaction after the other. */
 export const fanOut = (db: Database): Promise<number> => fanOutAll(db, true)
 
-/** The deliveries of an endpoint in the order of their events. */
+/** Gives all deliveries that wait rows of their own, which a test then changes. */
+export async function storeDeliveries(db: Queryable): Promise<void> {
+  await db.query('select keep_ahead(n, n, (select max(position) from event)) from endpoint n')
+  await db.query(
+    `update endpoint set ahead = ahead - int8multirange(int8range(null, (select max(position) from event), '[]'))`,
+  )
+}
+
+/** The deliveries of an endpoint that have rows or wait, in the order of their events. */
 export const deliveries = (db: Queryable, endpoint: { id: string }) =>
   db.query<{ uid: string; state: string; attempts: number; manual: boolean; due: boolean }>(
     `select e.uid, d.state, d.attempts, d.manual, d.due_at <= now() as due
-     from delivery d
+     from (
+       select event_id, endpoint_id, state, attempts, manual, due_at from delivery
+       union all
+       select event_id, endpoint_id, 'waiting', attempts, false, due_at from waiting_deliveries() w
+       where not exists (select from delivery d where d.event_id = w.event_id and d.endpoint_id = w.endpoint_id)
+     ) d
      join event e on e.id = d.event_id
      join endpoint p on p.id = d.endpoint_id
      where p.uid = $1

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 import type { Scope } from '../../server/catalogue/scopes.ts'
-import { type Database, openDatabase } from '../../server/db/database.ts'
+import { type Database, openDatabase, type Queryable } from '../../server/db/database.ts'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { openLog } from '../../server/log.ts'
 import { createMetrics } from '../../server/metrics.ts'
@@ -136,23 +136,25 @@ export interface TestEvent {
 }
 
 /** Records events in one transaction, as an import does; returns their ids as receivers see them. */
-export function recordEvents(db: Database, events: TestEvent[]): Promise<string[]> {
-  return db.transaction(async (tx) => {
-    const rows = await tx.query<{ uid: string }>(
-      `insert into event (type, key, user_id, data, scope)
+export const recordEvents = (db: Database, events: TestEvent[]): Promise<string[]> =>
+  db.transaction((tx) => recordEventsIn(tx, events))
+
+/** The same in a transaction of the caller. */
+export async function recordEventsIn(tx: Queryable, events: TestEvent[]): Promise<string[]> {
+  const rows = await tx.query<{ uid: string }>(
+    `insert into event (type, key, user_id, data, scope)
        select type, 'test', user_id, convert_to(data, 'UTF8'), scope
        from unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) as e (type, user_id, data, scope)
        returning uid`,
-      [
-        events.map(({ type }) => type ?? 'workout.created'),
-        events.map(({ userId }) => userId ?? null),
-        events.map(({ data }) => JSON.stringify(data ?? {})),
-        events.map(({ scope }) => scope ?? null),
-      ],
-    )
-    await tx.query(`select pg_notify('event', '')`)
-    return rows.map(({ uid }) => `msg_${uid.replaceAll('-', '')}`)
-  })
+    [
+      events.map(({ type }) => type ?? 'workout.created'),
+      events.map(({ userId }) => userId ?? null),
+      events.map(({ data }) => JSON.stringify(data ?? {})),
+      events.map(({ scope }) => scope ?? null),
+    ],
+  )
+  await tx.query(`select pg_notify('event', '')`)
+  return rows.map(({ uid }) => `msg_${uid.replaceAll('-', '')}`)
 }
 
 /** Creates users directly; returns their ids. */
@@ -213,7 +215,16 @@ export function openTestDatabase(t: Test, url: string): Database {
   return db
 }
 
-/** A delivery as it is stored. */
+/** Events and deliveries that are not finished. */
+export const unfinished = async (db: Database): Promise<number> =>
+  (
+    await db.one<{ left: number }>(
+      `select (select count(*) from event where pending) + (select count(*) from waiting_deliveries()) +
+              (select count(*) from delivery where state = 'failed') as left`,
+    )
+  ).left
+
+/** A delivery: stored, ahead in the feed, or passed there. */
 export interface StoredDelivery {
   state: string
   attempts: number
@@ -224,8 +235,14 @@ export interface StoredDelivery {
 /** The deliveries to an endpoint, in the order of their events. */
 export const deliveriesOf = (db: Database, { id }: TestEndpoint): Promise<StoredDelivery[]> =>
   db.query(
-    `select state, attempts, date_part('epoch', due_at - now()) as due_in
-     from delivery where endpoint_id = $1 order by event_id`,
+    `select coalesce(d.state, case when e.position <@ n.ahead then 'waiting' else 'delivered' end) as state,
+            coalesce(d.attempts, case when e.position <@ n.ahead then 0 else 1 end) as attempts,
+            coalesce(date_part('epoch', d.due_at - now()), 0) as due_in
+     from endpoint n
+     join event e on true
+     left join delivery d on d.event_id = e.id and d.endpoint_id = n.id
+     where n.id = $1 and (d.event_id is not null or e.position is not null and gets(n, e))
+     order by e.id`,
     [id],
   )
 

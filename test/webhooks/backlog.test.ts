@@ -17,12 +17,11 @@ import {
 const RETRIES = 10_000
 const NEW = 100
 
-/** Failed deliveries from the past; due now unless `dueIn` says later. */
+/** Failed deliveries of tests from the past; due now unless `dueIn` says later. */
 const insertRetries = (db: ReturnType<typeof openTestDatabase>, { id }: TestEndpoint, count: number, dueIn = '0 s') =>
   db.query(
     `with made as (
-       insert into event (type, key, data, pending, position)
-       select 'sleep.created', 'test', '{}', false, nextval('event_position') from generate_series(1, $2)
+       insert into event (type, key, data, pending) select 'sleep.created', 'test', '{}', false from generate_series(1, $2)
        returning id
      )
      insert into delivery (event_id, endpoint_id, attempts, due_at)

@@ -11,7 +11,9 @@ import {
   eventually,
   openTestDatabase,
   recordEvents,
+  recordEventsIn,
   startReceiver,
+  unfinished,
 } from '../support/webhooks.ts'
 
 /** Settings of a service that delivers to this machine. */
@@ -83,12 +85,8 @@ export async function surviveKills(
   }
   async function settled(): Promise<void> {
     await eventually(
-      () =>
-        db.one<{ left: number }>(
-          `select (select count(*) from event where pending) +
-                  (select count(*) from delivery where state <> 'delivered') as left`,
-        ),
-      ({ left }) => left === 0,
+      () => unfinished(db),
+      (left) => left === 0,
       FINISH_MS,
     )
   }
@@ -127,10 +125,11 @@ export async function surviveEachMoment(t: Test, engine: Engine): Promise<void> 
     service = await startService(t, { ...onDatabase(url), ...SETTINGS })
   }
   /** Records an event and kills the service while it waits to write to `table`, before it has written. */
-  const dieBeforeWritingTo = (table: 'delivery' | 'attempt', statement: string) =>
+  const dieBeforeWritingTo = (table: 'event' | 'attempt', statement: string) =>
     db.transaction(async (tx) => {
       await tx.query(`lock table ${table} in share mode`)
-      const [id] = await recordEvents(db, [{}])
+      // The lock also keeps others from recording events.
+      const [id] = table === 'event' ? await recordEventsIn(tx, [{}]) : await recordEvents(db, [{}])
       const waiting = `from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock' and query like '%${statement}%'`
       await eventually(
@@ -151,7 +150,7 @@ export async function surviveEachMoment(t: Test, engine: Engine): Promise<void> 
     )
 
   await start()
-  const before = await dieBeforeWritingTo('delivery', 'fan_out')
+  const before = await dieBeforeWritingTo('event', 'fan_out')
   t.equal(receiver.calls.length, 0, 'before the call')
   await start()
   await receiver.got(1)

@@ -9,7 +9,14 @@ import { freePort } from '../../server/db/embedded/server.ts'
 import { startEmbeddedDatabase } from '../../server/db/embedded.ts'
 import { onDatabase, startService } from '../support/service.ts'
 import { runs } from '../support/thorough.ts'
-import { createEndpoint, eventually, openTestDatabase, recordEvents, startReceiver } from '../support/webhooks.ts'
+import {
+  createEndpoint,
+  eventually,
+  openTestDatabase,
+  recordEvents,
+  startReceiver,
+  unfinished,
+} from '../support/webhooks.ts'
 import { SETTINGS } from './kills.ts'
 
 const ENDPOINTS = ['/one', '/two', '/three']
@@ -79,12 +86,8 @@ t.test('the database is stopped and started again while events are recorded and 
   stopWriting = true
   await writing
   await eventually(
-    () =>
-      db.one<{ left: number }>(
-        `select (select count(*) from event where pending) +
-                (select count(*) from delivery where state <> 'delivered') as left`,
-      ),
-    ({ left }) => left === 0,
+    () => unfinished(db),
+    (left) => left === 0,
     FINISH_MS,
   )
   t.ok(service.alive())

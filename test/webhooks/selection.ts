@@ -12,6 +12,7 @@ import {
   recordEvents,
   startDelivering,
   startReceiver,
+  unfinished,
 } from '../support/webhooks.ts'
 
 const USERS = 3
@@ -82,12 +83,8 @@ export async function compareSelections(t: Test, engine: Engine, numRuns: number
       events.flatMap((event, index) => (wants(endpoint, event) ? [`/${at} ${ids[index]}`] : [])),
     )
     await eventually(
-      () =>
-        db.one<{ left: number }>(
-          `select (select count(*) from event where pending) +
-                  (select count(*) from delivery where state <> 'delivered') as left`,
-        ),
-      ({ left }) => left === 0,
+      () => unfinished(db),
+      (left) => left === 0,
     )
     const came = receiver.calls.map(({ path, id }) => `${path} ${id}`)
     if (JSON.stringify(came.sort()) !== JSON.stringify(expected.sort()))

@@ -59,11 +59,6 @@ export const endpointExample = {
 /** Errors that every route of one endpoint can answer, for the description. */
 export const endpointErrors = { 404: 'Unknown endpoint', 503: 'Outgoing webhooks are not enabled' }
 
-/** The filters of an endpoint `p` let event `e` through. */
-export const MATCHES = `(p.filter_types is null or e.type = any (p.filter_types))
-  and (p.filter_scope = e.scope) is not false
-  and (p.user_id is null or p.user_id = e.user_id)`
-
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 /** A new id of an endpoint: `ep_` and 24 random characters. */

@@ -9,7 +9,6 @@ import {
   EndpointPath,
   enabledEndpoint,
   endpointErrors,
-  MATCHES,
   notifyDelivery,
   requireWebhooks,
   valueError,
@@ -30,8 +29,8 @@ export const recoverEndpoint = route(
     operationId: 'recoverEndpoint',
     summary: 'Deliver again what failed',
     description:
-      'All events since then whose delivery failed, finally or so far, and matching ones that were never ' +
-      'queued because the endpoint was disabled for failing.',
+      'All events since then whose delivery failed, finally or so far, and matching ones that were ' +
+      'recorded while the endpoint was disabled for failing.',
     tag: 'Webhooks',
     guard: 'developer',
     share: 'long',
@@ -79,7 +78,7 @@ const queueAgain = (db: Database, endpoint: number, events: string) =>
 
 const FAILED = `(d.state = 'failed' or d.state = 'waiting' and d.attempts > 0)`
 
-// An event that is pending is about to be queued anyway; one without a place in the feed is a test.
+// An event that is neither pending nor in the feed is a test.
 const TO_RECOVER = `
   select array_agg(id order by id)::text as events
   from (
@@ -89,12 +88,12 @@ const TO_RECOVER = `
       from delivery d
       join event e on e.id = d.event_id
       join endpoint p on p.id = d.endpoint_id
-      where d.endpoint_id = $1 and ${FAILED} and e.created_at >= $2 and (e.position is null or ${MATCHES})
+      where d.endpoint_id = $1 and ${FAILED} and e.created_at >= $2 and (e.position is null or matches(p, e))
       union all
       select e.id
       from event e
-      join endpoint p on p.id = $1 and e.created_at <@ p.missed
-      where e.created_at >= $2 and e.position is not null and ${MATCHES}
+      join endpoint p on p.id = $1 and e.id <@ p.missed
+      where e.created_at >= $2 and (e.pending or e.position is not null) and matches(p, e)
         and not exists (select from delivery d where d.event_id = e.id and d.endpoint_id = $1)
     ) missing
   ) numbered
@@ -112,7 +111,7 @@ const QUEUE_AGAIN = `
       join event e on e.id = batch.id
       join delivery d on d.event_id = e.id and d.endpoint_id = $1
       join endpoint p on p.id = d.endpoint_id
-      where ${FAILED} and (e.position is null or ${MATCHES})
+      where ${FAILED} and (e.position is null or matches(p, e))
       for update of d skip locked
     ))
     returning 1
@@ -123,7 +122,7 @@ const QUEUE_AGAIN = `
     from unnest($2::text::int8[]) batch (id)
     join event e on e.id = batch.id
     join endpoint p on p.id = $1
-    where e.position is not null and ${MATCHES}
+    where e.id <@ p.missed and (e.pending or e.position is not null) and matches(p, e)
       and not exists (select from delivery d where d.event_id = e.id and d.endpoint_id = p.id)
     order by e.id
     for key share of e skip locked

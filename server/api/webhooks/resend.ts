@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { errors } from '../../errors.ts'
 import { route } from '../../http/route.ts'
 import { messageUid } from '../../webhooks/message-id.ts'
-import { EndpointPath, enabledEndpoint, endpointErrors, MATCHES, notifyDelivery, requireWebhooks } from './endpoint.ts'
+import { EndpointPath, enabledEndpoint, endpointErrors, notifyDelivery, requireWebhooks } from './endpoint.ts'
 
 /** A delivery added to the queue of an endpoint. */
 export const Queued = Type.Object({ queued: Type.Integer() }, { title: 'Queued' })
@@ -40,7 +40,7 @@ export const resendMessage = route(
        join endpoint p on p.id = $1
        where e.uid = $2
          and (
-           (e.pending or e.position is not null) and ${MATCHES}
+           (e.pending or e.position is not null) and matches(p, e)
            or exists (
              select from delivery d
              where d.event_id = e.id and d.endpoint_id = p.id and e.position is null and not e.pending

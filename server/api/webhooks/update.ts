@@ -75,10 +75,6 @@ const UPDATE_SQL = `
       filter_types = case when $4::text[] is null then filter_types else nullif($4, '{}') end,
       filter_scope = case when $8 then $9 else filter_scope end,
       user_id = case when $5 then $6 else user_id end,
-      missed = case
-        when $7 is false and disabled_reason = 'failing' then missed + tstzmultirange(tstzrange(least(disabled_at, now()), now()))
-        else missed
-      end,
       disabled_at = case $7::boolean when true then coalesce(disabled_at, now()) when false then null else disabled_at end,
       disabled_reason =
         case $7 when true then coalesce(disabled_reason, 'by_hand') when false then null else disabled_reason end,

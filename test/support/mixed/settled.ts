@@ -15,7 +15,7 @@ const LEFT = {
   upload: `select count(*) from upload where status = 'queued'`,
   run: `select count(*) from sync_run where status = 'in_progress'`,
   'recorded event': 'select count(*) from event where pending',
-  delivery: `select count(*) from delivery where state = 'waiting'`,
+  delivery: 'select count(*) from waiting_deliveries()',
   'open night': 'select count(*) from sleep where closed_at is null',
   // Anything but what the clock enqueues.
   job: `select count(*) from graphile_worker._private_jobs where key is null or key not like 'cron:%'`,
