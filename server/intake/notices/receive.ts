@@ -18,7 +18,7 @@ const PARSED_BYTES = 64 * 1024
  * Notices that are verified and stored at the same time while others are being answered: a flood of them would fill every
  * turn of the event loop, of which a read takes several. Alone, more at once are stored with fewer statements.
  */
-const BESIDE_OTHERS = 8
+const BESIDE_OTHERS = 16
 /** Whoever waits longer has most likely given up, and sends it again. */
 const TURN_MS = 10_000
 
