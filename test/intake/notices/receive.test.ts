@@ -368,10 +368,14 @@ oneEngine(t, 'every other request has its answer', async (t, engine) => {
     const sent = Array.from({ length: 400 }, (_, at) => JSON.stringify({ ...bodies.oura, object_id: `o-${at}` }))
     /** How many each statement stored. */
     const sendAll = async () => {
-      const answers = await Promise.all(
-        sent.map((one) => notify(app, 'oura', one, { headers: signs.oura(SECRET, one) })),
-      )
-      t.strictSame(new Set(answers.map(({ status }) => status)), new Set([200]))
+      const held = async () => app.deps.gates.notices.held() >= 100 * 65_536
+      const answers = await app.db.transaction(async (tx) => {
+        await tx.query('lock table notification in share mode')
+        const sending = Promise.all(sent.map((one) => notify(app, 'oura', one, { headers: signs.oura(SECRET, one) })))
+        t.ok(await waitUntil(held, 10_000, 1), 'a hundred have come before one is stored')
+        return { sending }
+      })
+      t.strictSame(new Set((await answers.sending).map(({ status }) => status)), new Set([200]))
       const rows = await app.db.query<{ body: Buffer; received_at: string }>('delete from notification returning *')
       t.strictSame(rows.map(({ body }) => body.toString()).sort(), sent.sort())
       const counts = new Map<string, number>()
