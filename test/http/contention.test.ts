@@ -130,7 +130,9 @@ eachEngine(t, 'twelve deletions of a user whose upload is being imported', async
       'The same data is being changed, for example by the import of an upload. Nothing was changed; please retry.'
     t.ok(texts.delete(held))
     t.strictSame(
-      [...texts].filter((text) => !/^Too many (changes( of the same data)?|deletions) at once; please retry\.$/.test(String(text))),
+      [...texts].filter(
+        (text) => !/^Too many (changes( of the same data)?|deletions) at once; please retry\.$/.test(String(text)),
+      ),
       [],
     )
     t.equal((await app.request('GET', `/api/v1/users/${user}`)).status, 200, 'nothing was deleted')
