@@ -185,23 +185,24 @@ await inChromium('the console in Chromium', async (_, { app, at, open, signedIn,
   await journey('is readable for everybody, at every width and in both themes', async (t) => {
     for (const width of [390, 1280]) {
       for (const theme of themesAt(width)) {
+        const name = `${width}-${theme}`
         const { page } = await open(t, { width, dark: theme === 'dark' })
         await page.goto(at(''))
         await page.getByRole('button', { name: 'Sign in' }).waitFor()
-        await inspect(t, page, { name: 'sign-in', width, theme })
+        await inspect(t, page, `sign-in-${name}`)
         // In the tab that shows the sign-in: only the fragment changes.
         await page.goto(await link())
         await page.getByText('Ada').waitFor()
-        await inspect(t, page, { name: 'people', width, theme })
+        await inspect(t, page, `people-${name}`)
         await page.goto(at(`/people/${ada}/day/${ORDINARY}`))
         await page.locator('[data-chart="Day"][data-state="ready"] canvas').waitFor()
-        await inspect(t, page, { name: 'day', width, theme })
+        await inspect(t, page, `day-${name}`)
         await page.goto(at(`/people/${ada}/night/${ORDINARY}`))
         await page.locator('[data-chart="Night"][data-state="ready"] canvas').first().waitFor()
-        await inspect(t, page, { name: 'night', width, theme })
+        await inspect(t, page, `night-${name}`)
         await page.goto(at('/account'))
         await page.getByRole('heading', { name: 'Account' }).waitFor()
-        await inspect(t, page, { name: 'account', width, theme })
+        await inspect(t, page, `account-${name}`)
       }
     }
   })

@@ -19,7 +19,7 @@ eachStrategy(t, 'rollups and their archive', async (t, engine, strategy) => {
       archived += [...bench.archived.values()].reduce((sum, quarters) => sum + quarters.size, 0)
       await bench.db.end()
     }),
-    { seed: SEED + 2, numRuns: 25, endOnFailure: true },
+    { seed: SEED + 1, numRuns: 25, endOnFailure: true },
   )
   t.ok(archived > 1_000, `${archived} quarter hours were archived at the end of histories`)
 })

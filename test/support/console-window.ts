@@ -57,7 +57,7 @@ export async function openConsoleWindows(t: Test, app: TestApp, chromium: string
           await show(page)
           for (const colorScheme of themesAt(width)) {
             await page.emulateMedia({ colorScheme })
-            await inspect(t, page, { name, width, theme: colorScheme })
+            await inspect(t, page, `${name}-${width}-${colorScheme}`)
           }
         }
       }
@@ -76,41 +76,18 @@ function axe(): Promise<string> {
   return axeSource
 }
 
-/** What is on a page, and how it is shown. */
-interface Screen {
-  name: string
-  width: number
-  theme: 'light' | 'dark'
-}
-
-/** At which width each screen is checked by axe, which takes most of the time: one after the other. */
-const checkedAt = new Map<string, number>()
-
-function isChecked({ name, width }: Screen): boolean {
-  const chosen = checkedAt.get(name) ?? (checkedAt.size % 2 === 0 ? 390 : 1280)
-  checkedAt.set(name, chosen)
-  return THOROUGH || width === chosen
-}
-
-/**
- * No violation of WCAG 2.2 A and AA, at each width with `npm run test:long`, otherwise at one of them; nothing wider than
- * the window, and a picture to look at.
- */
-export async function inspect(t: Test, page: Page, screen: Screen): Promise<void> {
-  const name = `${screen.name}-${screen.width}-${screen.theme}`
-  if (isChecked(screen)) t.strictSame(await violationsOf(page), [], name)
-  const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
-  t.ok(overflow <= 0, `${name} does not scroll sideways (${overflow} px)`)
-  await picture(page, name)
-}
-
-async function violationsOf(page: Page): Promise<unknown> {
+/** No violation of WCAG 2.2 A and AA, nothing wider than the window, and a picture to look at. */
+export async function inspect(t: Test, page: Page, name: string): Promise<void> {
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(await axe())
-  return page.evaluate(`(async () => {
+  const violations = await page.evaluate(`(async () => {
     const runOnly = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa']
     const { violations } = await axe.run({ runOnly })
     return violations.flatMap(({ id, nodes }) =>
       nodes.map(({ html, failureSummary }) => id + ': ' + html.slice(0, 200) + ' ' + failureSummary),
     )
   })()`)
+  t.strictSame(violations, [], name)
+  const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+  t.ok(overflow <= 0, `${name} does not scroll sideways (${overflow} px)`)
+  await picture(page, name)
 }

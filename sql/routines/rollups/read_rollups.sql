@@ -2,7 +2,8 @@
 -- and dirty buckets and those the window cuts, answered by the samples. Rollups also answer archived time, where a cut
 -- bucket counts as a whole; rollups of minutes, if any, begin later than that. If samples arrived late beside archived
 -- ones, a dirty or cut bucket wider than a quarter hour has some of both: such a part is whole buckets, and its `spans`
--- say what counts. Of sparse time no quarter hours are kept: samples answer them. `archived` is the archived time of the series; pass '{}' for a window without any.
+-- say what counts. Of sparse time no quarter hours are kept: samples answer them. `archived` is the archived time of the
+-- series; pass '{}' for a window without any.
 drop function if exists rollup_parts(int4, int2, timestamptz, timestamptz, interval);
 create or replace function rollup_parts(
   the_source int4, the_series int2, lo timestamptz, hi timestamptz, width interval, archived tstzmultirange default null

@@ -4,8 +4,8 @@ drop function if exists live_count(int4, int2, timestamptz, timestamptz, interva
 drop function if exists sample_count(int4, int2, timestamptz, timestamptz, interval);
 
 -- Number of samples of a series within [lo, hi), of which nothing is dirty or archived: whole days from the rollups, the
--- hours around them, the quarter hours around these, if they are kept; the rest is counted. Both edges in one statement, since each statement
--- costs more than what it reads. It is part of sample_count, whose settings it needs.
+-- hours around them, the quarter hours around these, if they are kept; the rest is counted. Both edges in one statement, since
+-- each statement costs more than what it reads. It is part of sample_count, whose settings it needs.
 create or replace function clean_count(the_source int4, the_series int2, lo timestamptz, hi timestamptz) returns int8
 language plpgsql stable
 as $$

@@ -117,11 +117,10 @@ begin
     select from rollup_15min r
     where r.source_id = the_source and r.series_id = the_series and r.bucket >= lower(l.month) and r.bucket < upper(l.month)
   );
-  known := known + sparse;
   if not isempty(sparse) and has_rival(the_source, the_series) then
-    known := known - sparse;
     sparse := '{}';
   end if;
+  known := known + sparse;
   if not isempty(sparse) or not isempty(dense) then
     insert into sparse_time as t (source_id, series_id, months) values (the_source, the_series, known - dense)
     on conflict (source_id, series_id) do update set months = excluded.months;
