@@ -1,6 +1,8 @@
 // What arrived of a person, in a real browser: each reason for an empty day, provoked by uploads.
+
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
+import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { archive } from '../../server/rollups/archive.ts'
 import type { TestApp } from '../support/app.ts'
 import { inChromium } from '../support/console-journeys.ts'
@@ -122,7 +124,9 @@ await inChromium('what arrived', async (_, { app, at, signedIn, journey, everywh
     await page.keyboard.press('Enter')
     await page.waitForURL(new RegExp(`day=${date(8)}$`))
     await finding(page, 'rejected').waitFor()
-    t.equal(await page.evaluate('document.activeElement.textContent'), long(8))
+    // The focus follows once the finding is shown.
+    const focused = () => page.evaluate<string>('document.activeElement.textContent')
+    t.ok(await waitUntil(async () => (await focused()) === long(8), 10_000, 20), 'the day has the focus')
     const types = page.locator('[data-chart="Types"]')
     await types.focus()
     for (let day = 0; day < 10; day += 1) await page.keyboard.press('ArrowLeft')
