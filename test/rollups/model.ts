@@ -112,6 +112,8 @@ export interface Bench {
   model: Map<string, Map<number, Sample>>
   /** By source and series: quarter hours (numbers since 1970) that are archived, and by which run. */
   archived: Map<string, Map<number, number>>
+  /** By source and series: local days that changed after a part of them was archived, whose minutes nobody knows any more. */
+  changed: Map<string, Set<number>>
   /** Nothing before it is kept (epoch ms); and where that began earlier. */
   floor: { ms: number; earlier: number[]; runs: number }
 }
@@ -145,7 +147,7 @@ export async function open(t: Test, engine: Engine, strategy: Strategy, rivals =
   )
   return {
     ...{ url, db, strategy, sources: sources.map(([id]) => id) },
-    ...{ model: new Map(), archived: new Map() },
+    ...{ model: new Map(), archived: new Map(), changed: new Map() },
     ...{ floor: { ms: Number.NEGATIVE_INFINITY, earlier: [], runs: 0 } },
   }
 }
@@ -157,7 +159,7 @@ const REACH: Record<string, string> = { '1 day': '2 days', '3 days': '15 days', 
 
 /** Applies a step to the database and to its model. */
 export async function apply(bench: Bench, step: Step): Promise<void> {
-  const { db, strategy, sources, model, archived } = bench
+  const { db, strategy, model, archived } = bench
   if (step.kind === 'compress') {
     await compressChunks(db, '0')
     return
@@ -181,16 +183,33 @@ export async function apply(bench: Bench, step: Step): Promise<void> {
     await Promise.all(Array.from({ length: step.workers }, one))
     return
   }
-  const source = sources[step.source] as number
   const key = keyOf(step.source, step.series)
   const held = model.get(key) ?? new Map<number, Sample>()
   model.set(key, held)
   const final = archived.get(key) ?? new Map<number, number>()
   archived.set(key, final)
-  if (step.kind === 'write') {
-    await write(bench, step, held, final)
-    return
-  }
+  const before = localDays(held, step.series)
+  if (step.kind === 'write') await write(bench, step, held, final)
+  else await remove(bench, step, held, final)
+  noteChanged(bench, key, before, localDays(held, step.series))
+}
+
+/** Notes the partly archived days that have more or fewer samples than before. */
+function noteChanged({ archived, changed }: Bench, key: string, before: HeldDay[], after: HeldDay[]): void {
+  const final = archived.get(key) as Map<number, number>
+  const counts = new Map(after.map(({ day, n }) => [day, n]))
+  const days = before.filter(({ day, n, quarters }) => counts.get(day) !== n && quarters.some((one) => final.has(one)))
+  changed.set(key, new Set([...(changed.get(key) ?? []), ...days.map(({ day }) => day)]))
+}
+
+/** Deletes the samples within a span, other than archived ones. */
+async function remove(
+  { db, sources }: Bench,
+  step: Extract<Step, { kind: 'delete' }>,
+  held: Map<number, Sample>,
+  final: Map<number, number>,
+): Promise<void> {
+  const source = sources[step.source] as number
   const endMs = step.startMs + step.lengthMs
   // Also archived samples, which stay, and an instant without a sample.
   const meant = [...new Set([step.startMs - 1, ...held.keys()])].filter((ms) => ms >= step.startMs - 1 && ms <= endMs)
@@ -495,8 +514,11 @@ function minutesOf(series: number, samples: Sample[]): number[] {
   return counts.slice(0, counts.findLastIndex((count) => count > 0) + 1)
 }
 
+/** A local day with the numbers of its quarter hours. */
+type HeldDay = LocalDay & { quarters: number[] }
+
 /** Local days, each quarter hour on that of its latest sample. */
-function localDays(held: Map<number, Sample>, series: number): (LocalDay & { quarters: number[] })[] {
+function localDays(held: Map<number, Sample>, series: number): HeldDay[] {
   const quarterMs = 15 * MINUTE_MS
   const sorted = [...held.values()].sort((a, b) => a.ms - b.ms)
   const quarters = [...grouped(sorted, ({ ms }) => Math.floor(ms / quarterMs) * quarterMs)]
@@ -519,8 +541,8 @@ function localDays(held: Map<number, Sample>, series: number): (LocalDay & { qua
     })
 }
 
-/** Local days of every series, with minutes: archived days have them unless they were archived or removed in parts. */
-export async function checkLocalDays({ db, sources, model, archived, floor }: Bench): Promise<number> {
+/** Local days of every series, with minutes: archived days have them unless they were archived, changed or removed in parts. */
+export async function checkLocalDays({ db, sources, model, archived, changed, floor }: Bench): Promise<number> {
   let compared = 0
   for (const [key, held] of model) {
     const [source = 0, series = 0] = key.split(' ').map(Number)
@@ -535,6 +557,7 @@ export async function checkLocalDays({ db, sources, model, archived, floor }: Be
       const starts = day.day * DAY_MS - 18 * 60 * MINUTE_MS
       const cut =
         runs.size > 1 ||
+        changed.get(key)?.has(day.day) ||
         (final.has(quarters[0] as number) && floor.earlier.some((ms) => ms > starts && ms < starts + 2.5 * DAY_MS))
       return cut && found[place]?.minutes === null ? { ...day, minutes: null } : day
     })
