@@ -17,6 +17,7 @@ import { errorBody } from './http/error-body.ts'
 import { type FailurePage, htmlOf, PAGE_HEADERS, PAGE_TYPE, wantsPage } from './http/page.ts'
 import { mount, type Route } from './http/route.ts'
 import { SegmentRouter } from './http/segments.ts'
+import { awaitsContinue } from './http/server.ts'
 
 /** A client that left during its answer, or sent something other than HTTP: not a defect of ours. */
 const CLIENT_FAULT = /^(EPIPE|ECONNRESET|ERR_STREAM_PREMATURE_CLOSE|ERR_HTTP_REQUEST_TIMEOUT|HPE_\w+)$/
@@ -138,7 +139,7 @@ const DISCARD_MS = 10_000
  */
 function discardBody(req: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
-    if (req.complete || req.destroyed) return resolve()
+    if (req.complete || req.destroyed || awaitsContinue(req)) return resolve()
     let left = DISCARD_BYTES
     const done = () => {
       clearTimeout(timer)

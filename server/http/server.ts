@@ -1,4 +1,4 @@
-import type { Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { ConfigError } from '../config.ts'
@@ -28,12 +28,50 @@ export function listen(server: Server, port: number, host: string): Promise<void
   server.headersTimeout = 20_000
   server.keepAliveTimeout = 65_000
   server.on('clientError', answerUnreadable)
+  server.on('checkContinue', continueWhenRead)
+  server.on('checkExpectation', refuseExpectation)
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       reject(REMEDIES[error.code ?? '']?.(port, host) ?? error)
     })
     server.listen(port, host, resolve)
   })
+}
+
+/** Requests whose clients wait for 100 Continue before they send the body. */
+const waiting = new WeakSet<IncomingMessage>()
+
+/** Whether the client has not been asked for the body that it announced; it sends none when it is answered now. */
+export const awaitsContinue = (request: IncomingMessage): boolean => waiting.has(request)
+
+/**
+ * Asks for a body that waits for 100 Continue (RFC 9110, 10.1.1) only when it is about to be read, so that a refused upload
+ * is never sent.
+ */
+function continueWhenRead(this: Server, request: IncomingMessage, response: ServerResponse): void {
+  waiting.add(request)
+  // What follows an answer to a body that never came could be that body, or the next request.
+  const { shouldKeepAlive } = response
+  response.shouldKeepAlive = false
+  const read = request._read
+  request._read = (size) => {
+    request._read = read
+    // Node.js drops the rest of a body once it is answered.
+    if (!response.headersSent) {
+      waiting.delete(request)
+      response.shouldKeepAlive = shouldKeepAlive
+      response.writeContinue()
+    }
+    read.call(request, size)
+  }
+  this.emit('request', request, response)
+}
+
+function refuseExpectation(_: IncomingMessage, response: ServerResponse): void {
+  response.statusCode = 417
+  response.shouldKeepAlive = false
+  response.setHeader('Content-Type', 'application/json')
+  response.end(JSON.stringify({ detail: 'The only expectation that can be met is 100-continue.' }))
 }
 
 /** Status and text for requests that Node.js cannot read; everything else is no HTTP. */

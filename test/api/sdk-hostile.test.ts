@@ -1,7 +1,7 @@
 // Broken and malicious uploads, against the service in a separate process: it answers, keeps nothing of refused
 // uploads, stays alive, and never blocks its event loop for long.
 import { once } from 'node:events'
-import { request } from 'node:http'
+import { Agent, request } from 'node:http'
 import { deflateSync, gzipSync } from 'node:zlib'
 import t from 'tap'
 import { openDatabase } from '../../server/db/database.ts'
@@ -58,6 +58,35 @@ function send(
       }
     }
     writeOn()
+  })
+}
+
+/** Announces a body with `Expect: 100-continue` and sends it once it is asked for. */
+function waiting(service: Service, user: string, key: string) {
+  const content = JSON.stringify(body([heartRate(NOON, 60)]))
+  return new Promise((resolve, reject) => {
+    let continued = false
+    const sent = request(`${service.url}/api/v1/sdk/users/${user}/sync`, {
+      method: 'POST',
+      agent: new Agent({ keepAlive: true, maxTotalSockets: 1 }),
+      headers: {
+        'X-Service-API-Key': key,
+        'Content-Type': 'application/json',
+        'Content-Length': content.length,
+        Expect: '100-continue',
+      },
+    })
+    sent.on('continue', () => {
+      continued = true
+      sent.end(content)
+    })
+    sent.on('response', (response) => {
+      response.resume()
+      resolve({ continued, status: response.statusCode, connection: response.headers.connection })
+      sent.destroy()
+    })
+    sent.on('error', reject)
+    sent.flushHeaders()
   })
 }
 
@@ -205,6 +234,14 @@ t.test('a hostile upload', async (t) => {
       '',
       'no error was logged',
     )
+  })
+
+  await t.test('that waits for 100 Continue is asked for only if it is taken', async (t) => {
+    const user = await createUser(service)
+    const asked = await waiting(service, user, API_KEY)
+    t.strictSame(asked, { continued: true, status: 202, connection: 'keep-alive' })
+    const refused = await waiting(service, user, 'nobody')
+    t.strictSame(refused, { continued: false, status: 401, connection: 'close' }, 'and its connection ends')
   })
 
   await t.test('of many records does not hold up others', async (t) => {

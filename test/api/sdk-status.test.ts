@@ -110,6 +110,8 @@ t.test('the status of an upload', async (t) => {
       found.push(status)
       const run = await app.request('GET', `/api/v1/sync/history/${run_id}`)
       runs.push(run.body.status)
+      const error = status === 'failed' ? 'Nothing was stored: dropped by validation.' : null
+      t.equal(run.body.error, error, `what went wrong with one that is called ${status}`)
     }
     const wanted = cases.map(([, status]) => status)
     t.strictSame(found, wanted)

@@ -25,5 +25,8 @@ t.test('requests that cannot be read are answered like all others, with a reason
   const noHttp = await answerTo('HELO us\r\n\r\n')
   t.match(noHttp, /^HTTP\/1\.1 400 /)
   t.match(JSON.parse(noHttp.split('\r\n\r\n')[1] ?? ''), { detail: /HTTP\/1\.1/ })
+  const expecting = await answerTo('POST / HTTP/1.1\r\nHost: us\r\nExpect: coffee\r\nContent-Length: 3\r\n\r\nabc')
+  t.match(expecting, /^HTTP\/1\.1 417 /)
+  t.match(JSON.parse(expecting.split('\r\n\r\n')[1] ?? ''), { detail: /100-continue/ })
   t.equal(await (await fetch(`http://127.0.0.1:${port}`)).text(), 'read')
 })

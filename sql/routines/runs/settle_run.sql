@@ -53,7 +53,10 @@ begin
 
   update sync_run s
   set stage = run.stage, status = run.status, message = coalesce(the_message, s.message),
-      error = case when of_phone then s.error else coalesce(reasons, s.error) end,
+      error = coalesce(
+        case when not of_phone then reasons end, s.error,
+        case when run.status = 'failed' and run.items_rejected > 0 then 'Nothing was stored: dropped by validation.' end
+      ),
       ended_at = case when run.status <> 'in_progress' then coalesce(s.ended_at, clock_timestamp()) end,
       updated_at = clock_timestamp()
   where s.user_id = the_user and s.run_key = the_run_key
