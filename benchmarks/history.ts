@@ -97,7 +97,7 @@ export async function settle(db: Client): Promise<void> {
   const days = `select refresh_local_days(source_id, series_id, local_days_due(), 120)
                 from (select distinct source_id, series_id from rollup_local_day where stale and day < local_days_due()) d`
   while ((await db.query(days)).rows.length > 0);
-  while ((await db.query('call thin_due_series(100, null)')).rows[0].did);
+  await db.query('select thin_series(source_id, series_id) from source_series')
   await db.query('vacuum (analyze) sample')
   for (const table of ['rollup_15min', 'rollup_1hour', 'rollup_1day', 'rollup_local_day'])
     await db.query(`vacuum (analyze) ${table}`)

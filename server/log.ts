@@ -1,3 +1,4 @@
+import { format } from 'node:util'
 import { type DestinationStream, type Logger as PinoLogger, pino } from 'pino'
 
 /** The structured log: JSON lines on standard output. */
@@ -38,13 +39,20 @@ export function openLog(level: string, destination?: DestinationStream): Logger 
 }
 
 /**
- * Logs Node's warnings and uncaught errors like everything else, instead of as text on standard error; `stop` ends the
- * process after such an error, since its state is unknown.
+ * Logs Node's warnings, what libraries print, and uncaught errors like everything else, instead of as text on standard error;
+ * `stop` ends the process after such an error, since its state is unknown.
  */
 export function logProcess(log: Logger, stop: () => void): void {
   // Node's own listener prints them.
   process.removeAllListeners('warning')
   process.on('warning', (err) => log.warn({ err }, 'warning'))
+  for (const method of ['warn', 'error', 'trace'] as const) {
+    console[method] = (...printed: unknown[]) => {
+      const err = printed.find((one) => one instanceof Error)
+      if (err) log.warn({ err }, 'a library reports an error')
+      else log.warn(format(...printed))
+    }
+  }
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (err: unknown) => {
       log.fatal({ err }, 'uncaught error: stopping')

@@ -64,7 +64,11 @@ t.test('credentials are cut wherever they stand', async (t) => {
 t.test('every line of the log is JSON, and what clients break is not logged as an error of ours', async (t) => {
   const [engine] = engines()
   if (!engine) throw new Error('no engine')
-  const odd = `process.on('SIGUSR2', () => process.emitWarning('something odd', 'OddWarning'))
+  const odd = `process.on('SIGUSR2', () => {
+      process.emitWarning('something odd', 'OddWarning')
+      console.trace(new Error('a library gives up, odd'))
+      console.error('%s is odd', 'something printed')
+    })
     process.on('SIGWINCH', () => { setImmediate(() => { throw new Error('thrown by nobody knows whom') }) })`
   const service = await startService(t, {
     ...onDatabase(await createTestDatabase(t, engine)),
@@ -118,6 +122,8 @@ t.test('every line of the log is JSON, and what clients break is not logged as a
   t.match(
     lines.filter((line) => /odd|nobody knows/.test(line)).map((line) => JSON.parse(line)),
     [
+      { level: 40, err: { message: 'a library gives up, odd' } },
+      { level: 40, msg: 'something printed is odd' },
       { level: 40, err: { name: 'OddWarning', message: 'something odd' } },
       { level: 60, err: { message: 'thrown by nobody knows whom' } },
     ],

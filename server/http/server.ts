@@ -41,8 +41,10 @@ export function listen(server: Server, port: number, host: string): Promise<void
 /** Requests whose clients wait for 100 Continue before they send the body. */
 const waiting = new WeakSet<IncomingMessage>()
 
-/** Whether the client has not been asked for the body that it announced; it sends none when it is answered now. */
-export const awaitsContinue = (request: IncomingMessage): boolean => waiting.has(request)
+/** Whether the client still waits to be asked for the body that it announced: it sends none when it is answered now. */
+export const awaitsContinue = (request: IncomingMessage): boolean =>
+  // Clients need not wait for ever (RFC 9110, 10.1.1); curl does for a second.
+  waiting.has(request) && request.readableLength === 0
 
 /**
  * Asks for a body that waits for 100 Continue (RFC 9110, 10.1.1) only when it is about to be read, so that a refused upload
@@ -60,17 +62,24 @@ function continueWhenRead(this: Server, request: IncomingMessage, response: Serv
     if (!response.headersSent) {
       waiting.delete(request)
       response.shouldKeepAlive = shouldKeepAlive
-      response.writeContinue()
+      if (request.readableLength === 0) response.writeContinue()
     }
     read.call(request, size)
   }
   this.emit('request', request, response)
 }
 
+/** Headers of answers that the application does not see. */
+const UNSEEN = [
+  ['Content-Type', 'application/json'],
+  ['Cache-Control', 'private, no-store'],
+  ['X-Content-Type-Options', 'nosniff'],
+] as const
+
 function refuseExpectation(_: IncomingMessage, response: ServerResponse): void {
   response.statusCode = 417
   response.shouldKeepAlive = false
-  response.setHeader('Content-Type', 'application/json')
+  for (const [name, value] of UNSEEN) response.setHeader(name, value)
   response.end(JSON.stringify({ detail: 'The only expectation that can be met is 100-continue.' }))
 }
 
@@ -91,7 +100,8 @@ function answerUnreadable(error: NodeJS.ErrnoException, stream: Duplex): void {
   if (!socket.writable || socket._httpMessage?.headersSent) return void socket.destroy(error)
   const [status, detail] = UNREADABLE[error.code ?? ''] ?? ['400 Bad Request', 'This is not a request of HTTP/1.1.']
   const body = JSON.stringify({ detail })
-  const headers = ['Connection: close', 'Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`]
+  const common = UNSEEN.map(([name, value]) => `${name}: ${value}`)
+  const headers = ['Connection: close', ...common, `Content-Length: ${Buffer.byteLength(body)}`]
   socket.write(`HTTP/1.1 ${[status, ...headers].join('\r\n')}\r\n\r\n${body}`)
   socket.destroySoon()
 }

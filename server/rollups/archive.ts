@@ -97,19 +97,30 @@ const everybodyIf = (part: string) => `everybody as materialized (
      )`
 
 const QUARTERS_SQL = `
-  select keep_quarters(t.source_id, t.series_id, to_timestamp($1))
+  select t.source_id, t.series_id, keep_quarters(t.source_id, t.series_id, to_timestamp($1))
   from (
     select source_id, series_id from sparse_time
-    where months && tstzmultirange(tstzrange(null, to_timestamp($1)))
+    where (source_id, series_id) > ($2, $3::int2) and months && tstzmultirange(tstzrange(null, to_timestamp($1)))
+    order by source_id, series_id
     limit ${SERIES_AT_ONCE}
-  ) t`
+  ) t
+  order by 1, 2`
+
+/** Outdates quarter hours before `untilMs` that were not kept so far; those in use are left to another run. False if time ran out. */
+async function completeQuarters(db: Database, untilMs: number, deadline: number): Promise<boolean> {
+  let last = { source_id: 0, series_id: 0 }
+  for (;;) {
+    if (performance.now() > deadline) return false
+    const rows = await db.query<typeof last>(QUARTERS_SQL, [untilMs / 1000, last.source_id, last.series_id])
+    const end = rows.at(-1)
+    if (!end) return true
+    last = end
+  }
+}
 
 /** Refreshes all outdated rollups before `untilMs`, and quarter hours that were not kept so far. False if time ran out. */
 async function completeRollups(db: Database, untilMs: number, deadline: number): Promise<boolean> {
-  // Those in use are left to another run.
-  while ((await db.rows<[boolean]>(QUARTERS_SQL, [untilMs / 1000])).some(([kept]) => kept)) {
-    if (performance.now() > deadline) return false
-  }
+  if (!(await completeQuarters(db, untilMs, deadline))) return false
   while (await behind(db, untilMs)) {
     // Another process may be refreshing the rest.
     if (!(await refreshRollups(db, deadline - performance.now()))) await delay(WAIT_MS)

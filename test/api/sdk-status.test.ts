@@ -117,4 +117,19 @@ t.test('the status of an upload', async (t) => {
     t.strictSame(found, wanted)
     t.strictSame(runs, wanted, 'and so does its run')
   })
+
+  await t.test('lets a run say what went wrong only while nothing of it is stored', async (t) => {
+    const user = await createUser(app)
+    const session = { syncType: 'historical', syncSessionId: 'one export' }
+    const said = []
+    for (const value of [null, 6]) {
+      const { run_id } = await importBody(app, user, body([steps(NOON, value)], session))
+      const { status, error } = (await app.request('GET', `/api/v1/sync/history/${run_id}`)).body
+      said.push([status, error])
+    }
+    t.strictSame(said, [
+      ['failed', 'Nothing was stored: dropped by validation.'],
+      ['partial', null],
+    ])
+  })
 })

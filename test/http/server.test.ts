@@ -1,7 +1,39 @@
-import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import t from 'tap'
-import { listen } from '../../server/http/server.ts'
+import { waitUntil } from '../../server/db/embedded/processes.ts'
+import { awaitsContinue, listen } from '../../server/http/server.ts'
+
+t.test('a client that no longer waits for 100 Continue is known by what it has sent', async (t) => {
+  const known: boolean[] = []
+  let answer = () => {}
+  const server = createServer((request, response) => {
+    answer = () => {
+      known.push(awaitsContinue(request))
+      request.resume().on('end', () => response.end('refused'))
+    }
+  })
+  await listen(server, 0, '127.0.0.1')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const head = 'POST / HTTP/1.1\r\nHost: us\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n'
+  const socket = connect(port, '127.0.0.1', () => socket.write(head))
+  const text = new Promise<string>((resolve) => {
+    let text = ''
+    socket.setEncoding('utf8').on('data', (part) => {
+      text += part
+    })
+    socket.on('close', () => resolve(text))
+  })
+  const [request] = (await once(server, 'request')) as [IncomingMessage]
+  t.equal(awaitsContinue(request), true)
+  socket.write('abc')
+  t.ok(await waitUntil(async () => request.readableLength === 3, 10_000, 5))
+  answer()
+  t.match(await text, /200 OK[\s\S]*refused/)
+  t.strictSame(known, [false])
+})
 
 t.test('requests that cannot be read are answered like all others, with a reason', async (t) => {
   const server = createServer((_, response) => response.end('read'))
@@ -21,6 +53,7 @@ t.test('requests that cannot be read are answered like all others, with a reason
   const [head = '', body = ''] = tooLong.split('\r\n\r\n')
   t.match(head, /^HTTP\/1\.1 431 /)
   t.match(head, `Content-Length: ${body.length}`)
+  t.match(head, /nosniff/)
   t.match(JSON.parse(body), { detail: /16 KiB/ })
   const noHttp = await answerTo('HELO us\r\n\r\n')
   t.match(noHttp, /^HTTP\/1\.1 400 /)

@@ -126,6 +126,18 @@ eachStrategy(t, 'sparse months', async (t, engine, strategy) => {
     t.strictSame(await bench.db.query('select * from score_due'), [])
   })
 
+  await t.test('wait for whoever has all rollups, and are not left to another night', async (t) => {
+    const bench = await start(t)
+    await add(bench, month(OLD), month(OLD + 1), HOUR_MS)
+    await refresh(bench)
+    await bench.db.transaction(async (tx) => {
+      await tx.query(`select pg_advisory_xact_lock(hashtextextended('refresh all rollups', 0))`)
+      t.equal(await thinRollups(bench.db), true, 'there is more to do')
+    })
+    t.equal(await thinRollups(bench.db), false)
+    t.equal((await bench.db.query('select from sparse_time where judged_to is null')).length, 0)
+  })
+
   await t.test('that become dense are filled', async (t) => {
     const bench = await start(t)
     await add(bench, month(OLD), month(OLD + 1), 15 * MINUTE_MS)

@@ -114,15 +114,20 @@ export const lockPaths = {
   'give an endpoint a user': (app, { user, endpoint }) =>
     ok(hooks(app, 'PATCH', `/endpoints/${endpoint.id}`, { user_id: user, filter_types: ['workout.created'] })),
   'fan events out': (app) => fanOut(app.db),
+  'thin rollups': (app) => app.db.query('select thin_series(source_id, series_id) from source_series'),
+  'keep quarter hours': (app) => app.db.query('select keep_quarters(source_id, series_id, now()) from source_series'),
+  // Of all deliveries of the user, those that wait and those from the feed, with what is ahead of their endpoints.
   'record attempts': (app, { user }) =>
     app.db.query(
-      `select record_attempts(array_agg(d.endpoint_id), array_agg(d.event_id), array_agg(d.attempts), array_agg(n.url),
-                              array_agg(false), array_agg(500::int2), array_agg(''::text), array_agg(1), array_agg(0.0::float8),
-                              array_agg(false), array_agg(1.0::float8), interval '5 days')
-       from delivery d
-       join endpoint n on n.id = d.endpoint_id
-       join event e on e.id = d.event_id
-       where e.user_id = $1
+      `select record_attempts(array_agg(n.id), array_agg(e.id), array_agg(coalesce(d.attempts, 0::int2)), array_agg(e.position),
+                              array_agg(n.url), array_agg(false), array_agg(500::int2), array_agg(''::text), array_agg(1),
+                              array_agg(0.0::float8), array_agg(false), array_agg(1.0::float8), array_agg(n.id),
+                              array_agg(e.position), array_agg(int8multirange(int8range(e.position, e.position + 1))),
+                              interval '5 days')
+       from event e
+       join endpoint n on n.user_id is null or n.user_id = e.user_id
+       left join delivery d on d.event_id = e.id and d.endpoint_id = n.id
+       where e.user_id = $1 and e.position is not null
        having count(*) > 0`,
       [user],
     ),

@@ -1,4 +1,4 @@
-import { parseInstant } from '../../time.ts'
+import { DAY_MS, parseInstant } from '../../time.ts'
 import { valuesOf } from '../accounts.ts'
 import { textAt } from '../answers.ts'
 import type {
@@ -15,8 +15,6 @@ import type {
 import type { Answer, Form, Wish } from '../provider.ts'
 import { fromHex, isRecent, isSame, isSignedBy } from '../signing.ts'
 import { isId, lastDays, noticed } from './streams.ts'
-
-const DAY_MS = 86_400_000
 
 const TOKEN = 'WEBHOOK_VERIFICATION_TOKEN'
 

@@ -180,26 +180,7 @@ begin
 end
 $$;
 
--- Thins at most `most` series, each in a transaction of its own.
-create or replace procedure thin_due_series(most int4, inout did boolean)
-language plpgsql
-as $$
-declare
-  due record;
-begin
-  did := false;
-  for due in
-    select k.source_id, k.series_id
-    from source_series k
-    left join sparse_time t on t.source_id = k.source_id and t.series_id = k.series_id
-    where t.judged_to is null or t.judged_to < months_over()
-    limit most
-  loop
-    did := thin_series(due.source_id, due.series_id) or did;
-    commit;
-  end loop;
-end
-$$;
+drop procedure if exists thin_due_series(int4, boolean);
 
 -- Before samples are archived, the quarter hours of all that is older than `until` are to be kept: notes them as dirty. False, and
 -- without effect, while another session is at the series.

@@ -13,6 +13,8 @@ declare
   failed int8;
   reasons text;
   uploaded boolean;
+  -- Until something is.
+  nothing_kept constant text := 'Nothing was stored: dropped by validation.';
 begin
   select * into run from sync_run where user_id = the_user and run_key = the_run_key for update;
   of_phone := run.source = 'sdk';
@@ -54,8 +56,9 @@ begin
   update sync_run s
   set stage = run.stage, status = run.status, message = coalesce(the_message, s.message),
       error = coalesce(
-        case when not of_phone then reasons end, s.error,
-        case when run.status = 'failed' and run.items_rejected > 0 then 'Nothing was stored: dropped by validation.' end
+        case when not of_phone then reasons end,
+        nullif(s.error, nothing_kept),
+        case when run.status = 'failed' and run.items_rejected > 0 then nothing_kept end
       ),
       ended_at = case when run.status <> 'in_progress' then coalesce(s.ended_at, clock_timestamp()) end,
       updated_at = clock_timestamp()
