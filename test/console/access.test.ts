@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { startTestApp } from '../support/app.ts'
-import { installedChromium } from '../support/browser.ts'
+import { installedChromium, visit } from '../support/browser.ts'
 import { HOSTILE, openConsoleWindows } from '../support/console-window.ts'
 import { engines } from '../support/servers.ts'
 
@@ -58,7 +58,7 @@ t.test('access in the console', { skip: !chromium && 'no Chromium is installed' 
   await journey('an application lets a phone in with the secret that was shown', async (t) => {
     const { page } = await signedIn(t)
     const { id } = (await app.request('POST', '/api/v1/users', { body: { first_name: 'Ada' } })).body
-    await page.goto(at('/access'))
+    await visit(page, at('/access'))
     await press(page, 'New application')
     await page.getByRole('dialog').getByLabel('Name').fill('Pulse for iOS')
     await page.keyboard.press('Enter')
@@ -84,7 +84,7 @@ t.test('access in the console', { skip: !chromium && 'no Chromium is installed' 
     await app.request('POST', '/api/v1/applications', { auth: 'developer', body })
     await everywhere(t, {
       access: async (page) => {
-        await page.goto(at('/access'))
+        await visit(page, at('/access'))
         await page.getByText('app_').first().waitFor()
       },
       'access-secret': async (page) => {

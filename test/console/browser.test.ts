@@ -1,7 +1,7 @@
 // The console in a real browser, as a person uses it. Waits are for what the page shows, never for time.
 import type { Page } from 'playwright-core'
 import { newConsoleCode } from '../../server/api/console/codes.ts'
-import { picture } from '../support/browser.ts'
+import { picture, visit } from '../support/browser.ts'
 import { inChromium } from '../support/console-journeys.ts'
 import { FLIGHT, ORDINARY, SHORT, storeLife } from '../support/console-life.ts'
 import { HOSTILE, inspect, themesAt } from '../support/console-window.ts'
@@ -107,7 +107,7 @@ await inChromium('the console in Chromium', async (_, { app, at, open, signedIn,
   await journey('each sample is on one local day: of a flight, and of 23 hours', async (t) => {
     const { page } = await signedIn(t)
     const points = async (date: string) => {
-      await page.goto(at(`/people/${ada}/day/${date}`))
+      await visit(page, at(`/people/${ada}/day/${date}`))
       const chart = page.locator('[data-chart="Day"][data-state="ready"]')
       await chart.or(page.getByText('Nothing is stored for this day')).waitFor()
       return (await chart.count()) > 0 ? Number(await chart.getAttribute('data-points')) : 0
@@ -118,7 +118,7 @@ await inChromium('the console in Chromium', async (_, { app, at, open, signedIn,
     }
     const sum = (await points('2026-02-24')) + (await points(FLIGHT)) + (await points('2026-02-26'))
     t.equal(sum, await stored('2026-02-24T12:00:00Z', '2026-02-27T12:00:00Z'))
-    await page.goto(at(`/people/${ada}/day/${FLIGHT}`))
+    await visit(page, at(`/people/${ada}/day/${FLIGHT}`))
     await page.getByText('+01:00 → −05:00').waitFor()
     await picture(page, 'day-flight')
     t.equal(await points(SHORT), await stored('2026-03-28T23:00:00Z', '2026-03-29T22:00:00Z'))
@@ -127,7 +127,7 @@ await inChromium('the console in Chromium', async (_, { app, at, open, signedIn,
 
   await journey('the night: stages by key, and the sums of the summary', async (t) => {
     const { page } = await signedIn(t)
-    await page.goto(at(`/people/${ada}/night/${ORDINARY}`))
+    await visit(page, at(`/people/${ada}/night/${ORDINARY}`))
     const chart = page.locator('[data-chart="hypnogram"][data-state="ready"]')
     await chart.waitFor()
     await chart.focus()
@@ -157,7 +157,7 @@ await inChromium('the console in Chromium', async (_, { app, at, open, signedIn,
     t.equal(listed.length, Number(await chart.getAttribute('data-points')))
 
     // Clocks were set forward in it.
-    await page.goto(at(`/people/${ada}/night/${SHORT}`))
+    await visit(page, at(`/people/${ada}/night/${SHORT}`))
     const range = 'start_date=2026-03-28T20:00:00Z&end_date=2026-03-29T12:00:00Z'
     const [session] = (await app.request('GET', `/api/v1/users/${ada}/events/sleep?${range}`)).body.data
     const end = new Date(Date.parse(session.end_time) + 7_200_000).toISOString().slice(11, 16)
@@ -166,13 +166,13 @@ await inChromium('the console in Chromium', async (_, { app, at, open, signedIn,
 
   await journey('says why nothing is there, what failed, and tries again', async (t) => {
     const { page } = await signedIn(t, { expected: /status of 503|net::ERR_FAILED/ })
-    await page.goto(at(`/people/${ada}/day/2025-06-01`))
+    await visit(page, at(`/people/${ada}/day/2025-06-01`))
     await page.getByText('Nothing is stored for this day.').waitFor()
-    await page.goto(at(`/people/${ada}/day/0001-01-01`))
+    await visit(page, at(`/people/${ada}/day/0001-01-01`))
     await page.getByRole('heading', { name: 'Nothing is here' }).waitFor()
     const detail = 'Too many large pages at once; please retry.'
     await page.route('**/timeseries?*', (route) => route.fulfill({ status: 503, json: { detail } }))
-    await page.goto(at(`/people/${ada}/day/${ORDINARY}`))
+    await visit(page, at(`/people/${ada}/day/${ORDINARY}`))
     await page.getByText(detail).waitFor()
     await page.unroute('**/timeseries?*')
     await page.getByRole('button', { name: 'Try again' }).click()
@@ -194,13 +194,13 @@ await inChromium('the console in Chromium', async (_, { app, at, open, signedIn,
         await page.goto(await link())
         await page.getByText('Ada').waitFor()
         await inspect(t, page, `people-${name}`)
-        await page.goto(at(`/people/${ada}/day/${ORDINARY}`))
+        await visit(page, at(`/people/${ada}/day/${ORDINARY}`))
         await page.locator('[data-chart="Day"][data-state="ready"] canvas').waitFor()
         await inspect(t, page, `day-${name}`)
-        await page.goto(at(`/people/${ada}/night/${ORDINARY}`))
+        await visit(page, at(`/people/${ada}/night/${ORDINARY}`))
         await page.locator('[data-chart="Night"][data-state="ready"] canvas').first().waitFor()
         await inspect(t, page, `night-${name}`)
-        await page.goto(at('/account'))
+        await visit(page, at('/account'))
         await page.getByRole('heading', { name: 'Account' }).waitFor()
         await inspect(t, page, `account-${name}`)
       }

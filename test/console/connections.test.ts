@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { endGrant } from '../../server/oauth/disconnect.ts'
 import type { TestApp } from '../support/app.ts'
-import { installedChromium } from '../support/browser.ts'
+import { installedChromium, visit } from '../support/browser.ts'
 import { callBack } from '../support/clouds.ts'
 import { HOSTILE, openConsoleWindows } from '../support/console-window.ts'
 import { settled, startPulling, startSimulated } from '../support/people.ts'
@@ -22,7 +22,7 @@ t.test('connections in the console', { skip: !chromium && 'no Chromium is instal
   const user = await createUser(app)
   await app.request('PATCH', `/api/v1/users/${user}`, { body: { first_name: 'Ana', last_name: HOSTILE } })
   const show = async (page: Page) => {
-    await page.goto(at(`/people/${user}/connections`))
+    await visit(page, at(`/people/${user}/connections`))
     await page.getByRole('heading', { name: 'Uploads' }).waitFor()
   }
 
@@ -40,7 +40,7 @@ t.test('connections in the console', { skip: !chromium && 'no Chromium is instal
       await dialog.getByText('No provider is enabled.').waitFor()
       await dialog.getByRole('button', { name: 'Close' }).click()
       await dialog.waitFor({ state: 'detached' })
-      await page.goto(at('/access'))
+      await visit(page, at('/access'))
       for (const name of ['New key', 'New application']) {
         await page.getByRole('button', { name }).click()
         await dialog.getByRole('button', { name: 'Close' }).click()

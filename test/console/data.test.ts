@@ -5,6 +5,7 @@ import type { Test } from 'tap'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { archive } from '../../server/rollups/archive.ts'
 import type { TestApp } from '../support/app.ts'
+import { visit } from '../support/browser.ts'
 import { inChromium } from '../support/console-journeys.ts'
 import { HOSTILE } from '../support/console-window.ts'
 import { body, createUser, heartRate, importBody, PHONE, record, steps } from '../support/sdk.ts'
@@ -81,15 +82,15 @@ await inChromium('what arrived', async (_, { app, at, signedIn, journey, everywh
     const { page } = await signedIn(t)
     for (const one of FINDINGS) {
       if (one[1] === 'archived') continue
-      await page.goto(at(`/people/${ada}/data?day=${date(one[0])}`))
+      await visit(page, at(`/people/${ada}/data?day=${date(one[0])}`))
       await says(t, page, one)
     }
-    await page.goto(at(`/people/${ada}/data?day=${date(2)}`))
+    await visit(page, at(`/people/${ada}/data?day=${date(2)}`))
     await page.getByText('Everything that is usual is there.', { exact: true }).waitFor()
-    await page.goto(at(`/people/${ada}/data?day=${date(6)}`))
+    await visit(page, at(`/people/${ada}/data?day=${date(6)}`))
     await page.getByText(`1 of ${HOSTILE}: ignored type`).waitFor()
     t.equal(await page.locator('img').count(), 0, 'a type is text, whatever it is called')
-    await page.goto(at(`/people/${nobody}/data?day=${date(6)}`))
+    await visit(page, at(`/people/${nobody}/data?day=${date(6)}`))
     await says(t, page, [6, 'never', 'This person has never sent anything.'])
   })
 
@@ -97,21 +98,21 @@ await inChromium('what arrived', async (_, { app, at, signedIn, journey, everywh
     const { page } = await signedIn(t)
     for (const one of FINDINGS) {
       if (one[1] === 'others') continue
-      await page.goto(at(`/people/${ada}/day/${date(one[0])}`))
+      await visit(page, at(`/people/${ada}/day/${date(one[0])}`))
       await says(t, page, one)
     }
-    await page.goto(at(`/people/${ada}/night/${date(9)}`))
+    await visit(page, at(`/people/${ada}/night/${date(9)}`))
     await says(t, page, FINDINGS.find(([, kind]) => kind === 'others') ?? [0, '', ''])
     await page.getByRole('link', { name: 'What arrived around this day' }).click()
     await page.waitForURL(new RegExp(`/data\\?day=${date(9)}$`))
-    await page.goto(at(`/people/${ada}/day/${date(4)}`))
+    await visit(page, at(`/people/${ada}/day/${date(4)}`))
     await page.getByRole('link', { name: /^Newest day with data/ }).click()
     await page.waitForURL(new RegExp(`/day/${date(2)}$`))
   })
 
   await journey('the keyboard finds a day in the calendar and in the rows of types', async (t) => {
     const { page } = await signedIn(t)
-    await page.goto(at(`/people/${ada}/day/${date(2)}`))
+    await visit(page, at(`/people/${ada}/day/${date(2)}`))
     await page.locator('[data-chart="Day"]').waitFor()
     await page.keyboard.press('c')
     const calendar = page.locator('[data-chart="Coverage"]')
@@ -136,7 +137,7 @@ await inChromium('what arrived', async (_, { app, at, signedIn, journey, everywh
 
   await journey('the sources, the one that counts first on top', async (t) => {
     const { page } = await signedIn(t)
-    await page.goto(at(`/people/${ada}/sources`))
+    await visit(page, at(`/people/${ada}/sources`))
     const sources = page.locator('.source')
     await sources.first().waitFor()
     const said = await sources.allTextContents()
@@ -145,17 +146,17 @@ await inChromium('what arrived', async (_, { app, at, signedIn, journey, everywh
       `Apple Watch Ultra 2Watch of Ada · Watch · Apple${date(200)} to ${date(2)} (UTC)Counts first for: Heart rate, Steps`,
     )
     t.match(said[1], /^iPhone 16 ProPhone of Ada · Phone · Apple[-0-9 to]* \(UTC\)Steps 1$/)
-    await page.goto(at(`/people/${nobody}/sources`))
+    await visit(page, at(`/people/${nobody}/sources`))
     await page.getByText('Nothing was ever sent of this person.').waitFor()
   })
 
   await journey('is readable for everybody, at every width and in both themes', async (t) => {
     const data = async (page: Page) => {
-      await page.goto(at(`/people/${ada}/data?day=${date(8)}`))
+      await visit(page, at(`/people/${ada}/data?day=${date(8)}`))
       await finding(page, 'rejected').waitFor()
     }
     const sources = async (page: Page) => {
-      await page.goto(at(`/people/${ada}/sources`))
+      await visit(page, at(`/people/${ada}/sources`))
       await page.locator('.source').first().waitFor()
     }
     await everywhere(t, { data, sources })

@@ -1,6 +1,7 @@
 // Months and years of a person in a real browser: what they show is what the summaries of the API say.
 import type { Page } from 'playwright-core'
 import type { TestApp } from '../support/app.ts'
+import { visit } from '../support/browser.ts'
 import { inChromium, tableOf } from '../support/console-journeys.ts'
 import { ORDINARY, storeLife } from '../support/console-life.ts'
 
@@ -56,7 +57,7 @@ await inChromium('months and years', async (_, { app, at, signedIn, journey, eve
 
   await journey('the keyboard opens a day, compares, and chooses what the calendar shows', async (t) => {
     const { page } = await signedIn(t)
-    await page.goto(at(`/people/${ada}/day/${ORDINARY}`))
+    await visit(page, at(`/people/${ada}/day/${ORDINARY}`))
     await page.locator('[data-chart="Day"]').waitFor()
     await page.keyboard.press('m')
     const month = ready(page, 'Month')
@@ -89,7 +90,7 @@ await inChromium('months and years', async (_, { app, at, signedIn, journey, eve
 
   await journey('the nights of ten equal days are regular; days without anything say so', async (t) => {
     const { page } = await signedIn(t)
-    await page.goto(at(`/people/${ada}/month/${ORDINARY}`))
+    await visit(page, at(`/people/${ada}/month/${ORDINARY}`))
     await page.getByText('regularity 100 of 100').waitFor()
     // The same when an answer holds only three of the nights.
     const pages: string[] = []
@@ -106,13 +107,13 @@ await inChromium('months and years', async (_, { app, at, signedIn, journey, eve
     await page.getByText('regularity 100 of 100').waitFor()
     t.ok(pages.length >= 4, `${pages.length} pages of nights`)
     await page.unroute(/\/events\/sleep\?/)
-    await page.goto(at(`/people/${ada}/year/2022-02-20`))
+    await visit(page, at(`/people/${ada}/year/2022-02-20`))
     await page.getByText('Nothing is stored for these days').waitFor()
   })
 
   await journey('is readable for everybody, at every width and in both themes', async (t) => {
     const show = (view: string) => async (page: Page) => {
-      await page.goto(at(`/people/${ada}/${view}/${ORDINARY}?compare=1`))
+      await visit(page, at(`/people/${ada}/${view}/${ORDINARY}?compare=1`))
       await page.locator('.lanes[data-state="ready"]').waitFor()
       if (view === 'month') await page.getByText('As a table').click()
     }

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { startTestApp } from '../support/app.ts'
-import { installedChromium } from '../support/browser.ts'
+import { installedChromium, visit } from '../support/browser.ts'
 import { ORDINARY, storeLife } from '../support/console-life.ts'
 import { HOSTILE, openConsoleWindows } from '../support/console-window.ts'
 import { workout } from '../support/event-lists.ts'
@@ -53,7 +53,7 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
 
   await journey('filters are in the address, and each kind says what it is', async (t) => {
     const { page } = await signedIn(t)
-    await page.goto(at(`/people/${ada}/day/${ORDINARY}`))
+    await visit(page, at(`/people/${ada}/day/${ORDINARY}`))
     await page.locator('[data-chart="Day"][data-state="ready"]').waitFor()
     await page.keyboard.press('e')
     await page.getByLabel('From').fill('2026-02-10')
@@ -94,17 +94,17 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
       ]
       await importBody(app, user, body([], { data: { workouts } }))
       const { page } = await signedIn(t)
-      await page.goto(at(`/people/${user}/events?from=2026-02-20&to=2026-02-20`))
+      await visit(page, at(`/people/${user}/events?from=2026-02-20&to=2026-02-20`))
       await page.getByText('Fri 20 Feb 19:00–19:15').waitFor()
       t.strictSame(await rows(page).locator('strong').allTextContents(), ['Honolulu', 'Auckland'])
-      await page.goto(at(`/people/${user}/events?from=2026-02-18&to=2026-02-18`))
+      await visit(page, at(`/people/${user}/events?from=2026-02-18&to=2026-02-18`))
       await page.getByText('There are no workouts from').waitFor()
     },
   )
 
   await journey('a workout shows the heart rate that the API has of it', async (t) => {
     const { page } = await signedIn(t)
-    await page.goto(events(range))
+    await visit(page, events(range))
     const row = rows(page).filter({ hasText: 'Running 8.0 km' })
     await row.locator('summary').press('Enter')
     const chart = row.locator('[data-chart="Workout"][data-state="ready"]')
@@ -120,7 +120,7 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
 
   await journey('a workout that its own source did not measure shows who measured', async (t) => {
     const { page } = await signedIn(t)
-    await page.goto(events(range))
+    await visit(page, events(range))
     const row = rows(page).filter({ hasText: 'onerror' })
     await row.locator('summary').click()
     await row.getByText('Measured by iPhone 16 Pro.').waitFor()
@@ -129,7 +129,7 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
 
   await journey('its laps, and its way over the line where the dates change', async (t) => {
     const { page } = await signedIn(t)
-    await page.goto(events(range))
+    await visit(page, events(range))
     const row = rows(page).filter({ hasText: 'Walking' })
     await row.locator('summary').click()
     await row.getByText('No heart rate was measured during it.').waitFor()
@@ -149,7 +149,7 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
 
   await journey('a meal goes, and says so', async (t) => {
     const { page } = await signedIn(t)
-    await page.goto(events(`${range}&kind=meals`))
+    await visit(page, events(`${range}&kind=meals`))
     await page.getByText('550 kcal').waitFor()
     await page.getByRole('link', { name: 'Fri 20 Feb 01:00', exact: true }).waitFor()
     await page.getByRole('button', { name: 'Delete' }).click()
@@ -161,7 +161,7 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
 
   await journey('deletion says what goes along, and takes that alone', async (t) => {
     const { page } = await signedIn(t)
-    await page.goto(events(range))
+    await visit(page, events(range))
     const row = rows(page).filter({ hasText: 'onerror' })
     await row.getByRole('button', { name: 'Delete' }).press('Enter')
     const dialog = page.getByRole('dialog')
@@ -199,14 +199,14 @@ t.test('events and uploads in the console', { skip: !chromium && 'no Chromium is
     await app.request('PATCH', `/api/v1/users/${ada}`, { body: { first_name: HOSTILE } })
     await everywhere(t, {
       events: async (page) => {
-        await page.goto(events(range))
+        await visit(page, events(range))
         await rows(page).first().waitFor()
         for (const one of await rows(page).locator('summary').all()) await one.click()
         await page.locator('[data-chart="Workout"] canvas').waitFor()
         await page.locator('.way').waitFor()
       },
       uploads: async (page) => {
-        await page.goto(at('/uploads'))
+        await visit(page, at('/uploads'))
         await page.locator('[data-upload="partial"] summary').click()
         await page.getByText('records no. 3').waitFor()
       },

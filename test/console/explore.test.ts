@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import type { TestApp } from '../support/app.ts'
+import { visit } from '../support/browser.ts'
 import { inChromium, tableOf } from '../support/console-journeys.ts'
 import { DENSE, storeYear } from '../support/console-life.ts'
 
@@ -100,7 +101,7 @@ await inChromium('the explorer', async (_, { app, at, signedIn, journey, everywh
 
   await journey('the keyboard comes closer, goes back and along', async (t) => {
     const { page } = await signedIn(t)
-    await page.goto(at(`/people/${ada}/explore?types=heart_rate&from=2026-02-26&to=2026-02-27`))
+    await visit(page, at(`/people/${ada}/explore?types=heart_rate&from=2026-02-26&to=2026-02-27`))
     await agrees(t, page, [app, ada, '1min'])
     await chart(page).focus()
     await page.keyboard.press('+')
@@ -119,15 +120,15 @@ await inChromium('the explorer', async (_, { app, at, signedIn, journey, everywh
     await page.locator('[data-resolution="raw"][data-state="ready"]').waitFor()
     const [from, until] = windowOf(page)
     t.equal(until - from, 6 * HOUR)
-    await page.goto(at(`/people/${ada}/explore?from=2026-02-22&to=2026-02-25`))
+    await visit(page, at(`/people/${ada}/explore?from=2026-02-22&to=2026-02-25`))
     await agrees(t, page, [app, ada, '5min'])
-    await page.goto(at(`/people/${ada}/explore?from=2026-02-15&to=2026-03-01`))
+    await visit(page, at(`/people/${ada}/explore?from=2026-02-15&to=2026-03-01`))
     await page.locator('[data-resolution="15min"][data-state="ready"]').waitFor()
   })
 
   await journey('the coarse picture stays until the finer one is there, or cannot be had', async (t) => {
     const { page } = await signedIn(t, { expected: /status of 503/ })
-    await page.goto(at(year))
+    await visit(page, at(year))
     await chart(page).waitFor()
     const turns = [turn(), turn()]
     const waiting = turns.values()
@@ -135,7 +136,7 @@ await inChromium('the explorer', async (_, { app, at, signedIn, journey, everywh
       const isGood = await waiting.next().value?.taken
       await (isGood ? route.continue() : route.fulfill({ status: 503, json: { detail: 'Too much at once.' } }))
     })
-    await page.goto(at(`/people/${ada}/explore?from=2026-02-26&to=2026-02-27`))
+    await visit(page, at(`/people/${ada}/explore?from=2026-02-26&to=2026-02-27`))
     const coarse = page.locator('[data-chart="Explore"][data-state="loading"][data-resolution="1hour"]')
     await coarse.waitFor()
     t.equal(await coarse.getAttribute('data-points'), '24')
@@ -149,7 +150,7 @@ await inChromium('the explorer', async (_, { app, at, signedIn, journey, everywh
 
   await journey('several series, each source apart, as a file and as a call', async (t) => {
     const { page } = await signedIn(t)
-    await page.goto(at(`/people/${ada}/explore?from=2026-02-23&to=2026-02-24`))
+    await visit(page, at(`/people/${ada}/explore?from=2026-02-23&to=2026-02-24`))
     await chart(page).waitFor()
     await page.locator('.choices summary').click()
     await page.getByLabel(/Steps/).check()
@@ -182,14 +183,14 @@ await inChromium('the explorer', async (_, { app, at, signedIn, journey, everywh
     })
     t.equal((await run).stdout.trim(), String(answer.body).trim(), 'the same rows')
     // What cannot be is passed over, in the address as well.
-    await page.goto(at(`/people/${ada}/explore?types=steps,none&from=0001-01-01&to=9999-01-01`))
+    await visit(page, at(`/people/${ada}/explore?types=steps,none&from=0001-01-01&to=9999-01-01`))
     await chart(page).waitFor()
     t.equal(await page.getByRole('alert').count(), 0)
   })
 
   await journey('is readable for everybody, at every width and in both themes', async (t) => {
     const explore = async (page: Page) => {
-      await page.goto(at(`/people/${ada}/explore?types=heart_rate,steps&sources=all&from=2026-02-26&to=2026-02-27`))
+      await visit(page, at(`/people/${ada}/explore?types=heart_rate,steps&sources=all&from=2026-02-26&to=2026-02-27`))
       await chart(page).waitFor()
       await page.locator('.choices summary').click()
       await page.getByText('As a call of the API').click()

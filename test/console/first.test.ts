@@ -2,11 +2,12 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { createTestDatabase, startTestApp } from '../support/app.ts'
-import { installedChromium, openWindow, sharedBrowser } from '../support/browser.ts'
+import { installedChromium, openWindow, sharedBrowser, visit } from '../support/browser.ts'
 import { HOSTILE, openConsoleWindows } from '../support/console-window.ts'
 import { body, heartRate, startImports } from '../support/sdk.ts'
 import { engines } from '../support/servers.ts'
 import { onDatabase, startService } from '../support/service.ts'
+import { inTestLong } from '../support/thorough.ts'
 
 const [engine] = engines()
 if (!engine) throw new Error('no engine')
@@ -16,7 +17,7 @@ const MINUTE_MS = 60_000
 
 const chartOf = (page: Page) => page.locator('[data-chart="Day"][data-state="ready"] canvas')
 
-t.test('from the first start to the first chart of demo data', { skip }, async (t) => {
+t.test('from the first start to the first chart of demo data', { skip: skip || inTestLong.skip }, async (t) => {
   if (!chromium) return
   const database = await createTestDatabase(t, engine)
   const started = performance.now()
@@ -97,7 +98,7 @@ t.test('a new person', { skip }, async (t) => {
 
   await journey('a line to paste: it uploads with the key that it shows', async (t) => {
     const { page } = await signedIn(t)
-    await page.goto(at('/people/new?by=curl'))
+    await visit(page, at('/people/new?by=curl'))
     await page.getByLabel('Id in another system').fill('S07')
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Make a key' }).click()
@@ -113,7 +114,7 @@ t.test('a new person', { skip }, async (t) => {
 
   await journey('demo people say what they are, and leave the list as they came', async (t) => {
     const { page } = await signedIn(t)
-    await page.goto(at('/account'))
+    await visit(page, at('/account'))
     await page.getByRole('button', { name: 'Show demo data' }).click()
     await chartOf(page).waitFor()
     await page.getByRole('link', { name: 'People' }).click()
@@ -122,7 +123,7 @@ t.test('a new person', { skip }, async (t) => {
     await page.getByRole('link', { name: 'Cleo Park' }).waitFor({ state: 'detached' })
     await page.getByText('invented').waitFor({ state: 'detached' })
     await page.getByRole('link', { name: 'S07' }).waitFor()
-    await page.goto(at('/people?page=3'))
+    await visit(page, at('/people?page=3'))
     await page.getByText('There is no page 3.').waitFor()
     await page.getByRole('button', { name: 'Page 1, the last one' }).click()
     await page.getByRole('link', { name: 'S07' }).waitFor()

@@ -102,9 +102,44 @@ export async function lendWindow(t: Test, opener: Opener, view: View & { keepSes
   await page.mouse.move(0, 0)
   t.teardown(async () => {
     await page.unrouteAll({ behavior: 'ignoreErrors' })
-    await page.goto('about:blank')
+    if (!(await leaveScreen(page))) await page.goto('about:blank')
   })
   return window
+}
+
+/** Leaves the pages of a service that ends. */
+export async function emptyWindows(): Promise<void> {
+  for (const { page } of lent.values()) await page.goto('about:blank')
+}
+
+/** Whether the page shows the console; then it shows an address of which there is nothing, instead of the screen. */
+async function leaveScreen(page: Page): Promise<boolean> {
+  if (THOROUGH) return false
+  return page.evaluate<boolean>(`(async () => {
+    if (!document.querySelector('.shell')) return false
+    history.replaceState(null, '', '/console/-')
+    dispatchEvent(new PopStateEvent('popstate'))
+    while (document.querySelector('#content > h1')?.textContent !== 'Nothing is here')
+      await new Promise((resolve) => requestAnimationFrame(resolve))
+    return true
+  })()`)
+}
+
+/**
+ * Shows another screen of the console as its links do, with nothing in between: to load the page takes three times the
+ * processor time. `npm run test:long` loads it.
+ */
+export async function visit(page: Page, address: string): Promise<void> {
+  const isThere = page.url().startsWith(`${new URL(address).origin}/console`) && (await leaveScreen(page))
+  if (!isThere) await page.goto(address)
+  else
+    await page.evaluate(`(() => {
+      const link = document.createElement('a')
+      link.href = ${JSON.stringify(address)}
+      document.body.append(link)
+      link.click()
+      link.remove()
+    })()`)
 }
 
 async function newWindow(browser: Browser, view: View, reports: () => Reports): Promise<Window> {

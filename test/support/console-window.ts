@@ -5,7 +5,16 @@ import type { Browser, Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { newConsoleCode } from '../../server/api/console/codes.ts'
 import type { TestApp } from './app.ts'
-import { lendWindow, openWindow, picture, sharedBrowser, type View, type Window } from './browser.ts'
+import {
+  emptyWindows,
+  lendWindow,
+  openWindow,
+  picture,
+  sharedBrowser,
+  type View,
+  visit,
+  type Window,
+} from './browser.ts'
 import { THOROUGH } from './thorough.ts'
 
 /** Text that would do harm if it were markup, or turn a line around. */
@@ -29,6 +38,7 @@ export interface ConsoleWindows {
 export async function openConsoleWindows(t: Test, app: TestApp, chromium: string): Promise<ConsoleWindows> {
   const browser: Browser = await sharedBrowser(chromium)
   const problems: string[] = []
+  t.teardown(emptyWindows)
   const at = (path: string) => `${app.url}/console${path}`
   const opener = { browser, origin: app.url, problems }
   const open = (t: Test, view: View = {}): Promise<Window> =>
@@ -38,7 +48,8 @@ export async function openConsoleWindows(t: Test, app: TestApp, chromium: string
       ? { ...(await open(t, view)), signedInAt: undefined }
       : await lendWindow(t, opener, { ...view, keepSession: true })
     const { page, signedInAt } = window
-    await page.goto(at(signedInAt ? '/people' : `#code=${await newConsoleCode(app.db, app.developer.id)}`))
+    if (signedInAt) await visit(page, at('/people'))
+    else await page.goto(at(`#code=${await newConsoleCode(app.db, app.developer.id)}`))
     await page.getByRole('heading', { name: 'People' }).waitFor()
     window.signedInAt = app.url
     return window

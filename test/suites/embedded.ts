@@ -1,3 +1,0 @@
-import '../api/sdk-hostile.test.ts'
-import '../db/embedded-lock.test.ts'
-import '../db/embedded.test.ts'

@@ -1,7 +1,0 @@
-import '../api/sync-stream.test.ts'
-import '../api/sync.test.ts'
-import '../intake/uploads/import.test.ts'
-import '../intake/uploads/missed-notices.test.ts'
-import '../intake/uploads/replay.test.ts'
-import '../intake/uploads/samples.test.ts'
-import '../store/workouts.test.ts'
