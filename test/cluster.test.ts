@@ -5,7 +5,7 @@ import { signalProcess, waitUntil } from '../server/db/embedded/processes.ts'
 import { createTestDatabase } from './support/app.ts'
 import { body, createUser, heartRate, oneEngine, upload } from './support/sdk.ts'
 import { freePort, onDatabase, type Service, startService } from './support/service.ts'
-import { runs } from './support/thorough.ts'
+import { inTestLong, runs } from './support/thorough.ts'
 import { openTestDatabase } from './support/webhooks.ts'
 
 const PROCESSES = runs(2, 4)
@@ -55,29 +55,33 @@ oneEngine(t, 'several processes behind one port', async (t, engine) => {
   t.ok(await waitUntil(allServe, WAIT_MS, 50), 'all of them serve')
   t.equal(service.output().match(/is ready at/g)?.length, 1, 'the start is told once')
 
-  await t.test('one that is killed during uploads loses and doubles nothing, and is replaced', async (t) => {
-    const user = await createUser(service)
-    let next = 0
-    const killed: number[] = []
-    const lane = async () => {
-      for (let number = next++; number < UPLOADS; number = next++) {
-        if (number === UPLOADS / 4 || number === UPLOADS / 2) await killOne(service, killed)
-        await sendUntilAccepted(service, user, number)
+  await t.test(
+    'one that is killed during uploads loses and doubles nothing, and is replaced',
+    inTestLong,
+    async (t) => {
+      const user = await createUser(service)
+      let next = 0
+      const killed: number[] = []
+      const lane = async () => {
+        for (let number = next++; number < UPLOADS; number = next++) {
+          if (number === UPLOADS / 4 || number === UPLOADS / 2) await killOne(service, killed)
+          await sendUntilAccepted(service, user, number)
+        }
       }
-    }
-    await Promise.all(Array.from({ length: LANES }, lane))
-    t.equal(killed.length, 2)
-    const waiting = async () =>
-      (await db.query(`select from upload where status in ('queued', 'processing')`)).length === 0
-    t.ok(await waitUntil(waiting, WAIT_MS, 100), 'everything is imported')
-    const [row] = await db.query<{ samples: number; uploads: number }>(
-      `select (select count(*)::int from sample) as samples, (select count(*)::int from upload) as uploads`,
-    )
-    t.equal(row?.samples, UPLOADS * RECORDS)
-    t.ok((row?.uploads ?? 0) >= UPLOADS)
-    t.ok(await waitUntil(allServe, WAIT_MS, 50), 'the killed ones are replaced')
-    t.notOk((await serving(service)).some((pid) => killed.includes(pid)))
-  })
+      await Promise.all(Array.from({ length: LANES }, lane))
+      t.equal(killed.length, 2)
+      const waiting = async () =>
+        (await db.query(`select from upload where status in ('queued', 'processing')`)).length === 0
+      t.ok(await waitUntil(waiting, WAIT_MS, 100), 'everything is imported')
+      const [row] = await db.query<{ samples: number; uploads: number }>(
+        `select (select count(*)::int from sample) as samples, (select count(*)::int from upload) as uploads`,
+      )
+      t.equal(row?.samples, UPLOADS * RECORDS)
+      t.ok((row?.uploads ?? 0) >= UPLOADS)
+      t.ok(await waitUntil(allServe, WAIT_MS, 50), 'the killed ones are replaced')
+      t.notOk((await serving(service)).some((pid) => killed.includes(pid)))
+    },
+  )
 
   await t.test('the metrics of all are added up, whoever is asked', async (t) => {
     const before = await requestsCounted(service, '/healthz')

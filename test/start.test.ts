@@ -18,6 +18,7 @@ import { createTestDatabase, type TestAnswer, type TestRequest } from './support
 import { type Api, body, createUser, heartRate, importBody, oneEngine, timeseries, waitForAll } from './support/sdk.ts'
 import { type Engine, engines } from './support/servers.ts'
 import { compiledFile, THIS_RUN } from './support/service.ts'
+import { inTestLong } from './support/thorough.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
@@ -100,7 +101,7 @@ t.test('a data directory from its first start to its last', async (t) => {
     t.match(await waitForAll(api, userId), [{ status: 'success', inserted: 60 }])
   })
 
-  await t.test('kill -9 of the whole process group loses nothing that was acknowledged', async (t) => {
+  await t.test('kill -9 of the whole process group loses nothing that was acknowledged', inTestLong, async (t) => {
     const api = apiOf(second.url, apiKey)
     const acknowledged: string[] = []
     const uploads = Array.from({ length: 15 }, async (_, index) => {
@@ -126,6 +127,11 @@ t.test('a data directory from its first start to its last', async (t) => {
     t.equal(body.pagination.total_count, batches.length * 60)
     third.child.kill('SIGINT')
     t.strictSame(await third.ended, [0, null])
+  })
+
+  await t.test('SIGINT ends it, too', { skip: !inTestLong.skip && 'it was killed' }, async (t) => {
+    second.child.kill('SIGINT')
+    t.strictSame(await second.ended, [0, null])
   })
 
   await t.test('no secret is in the log, and those of the first start stand there once', async (t) => {

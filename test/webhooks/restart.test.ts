@@ -8,7 +8,7 @@ import { signalProcess } from '../../server/db/embedded/processes.ts'
 import { freePort } from '../../server/db/embedded/server.ts'
 import { startEmbeddedDatabase } from '../../server/db/embedded.ts'
 import { onDatabase, startService } from '../support/service.ts'
-import { runs } from '../support/thorough.ts'
+import { inTestLong, runs } from '../support/thorough.ts'
 import {
   createEndpoint,
   eventually,
@@ -23,7 +23,7 @@ const ENDPOINTS = ['/one', '/two', '/three']
 const RESTARTS = runs(1, 5)
 const FINISH_MS = 60_000
 
-t.test('the database is stopped and started again while events are recorded and delivered', async (t) => {
+t.test('the database is stopped and started again while events are recorded and delivered', inTestLong, async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'pulsebase-restart-'))
   await chmod(dataDir, 0o755)
   t.teardown(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }))
