@@ -288,7 +288,7 @@ oneEngine(t, 'jobs', async (t, engine) => {
   })
 
   await t.test('are not taken away from a process that lost a connection', async (t) => {
-    const jobs = await startImports(t, app)
+    const jobs = await startImports(t, app, 4)
     const alive = () =>
       app.db.query<{ pid: number; workers: number }>(
         `select l.pid, array_length(p.worker_ids, 1) as workers
