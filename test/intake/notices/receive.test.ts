@@ -386,9 +386,12 @@ oneEngine(t, 'every other request has its answer', async (t, engine) => {
     t.ok(await waitUntil(async () => !others(), 10_000, 50))
     t.ok(Math.max(...(await sendAll())) > 16, 'alone')
     let reading = true
-    const reads = (async () => {
-      while (reading) await app.request('GET', '/api/v1/users')
-    })()
+    // Several: where the processor is busy, one of them may wait longer than what counts as lately.
+    const reads = Promise.all(
+      [1, 2, 3, 4].map(async () => {
+        while (reading) await app.request('GET', '/api/v1/users')
+      }),
+    )
     t.ok(await waitUntil(async () => others(), 10_000, 10))
     const beside = await sendAll()
     reading = false
