@@ -93,7 +93,12 @@ export function importerOf(app: TestApp, means: Partial<ImportMeans> = {}): Impo
 }
 
 /** Starts taking import jobs, as the service does; ends with the test. */
-export async function startImports(t: Test, app: TestApp, concurrency = runs(2, 4), uploadRetentionDays = 30): Promise<Jobs> {
+export async function startImports(
+  t: Test,
+  app: TestApp,
+  concurrency = runs(2, 4),
+  uploadRetentionDays = 30,
+): Promise<Jobs> {
   const { log } = app.deps
   const db = openDatabase({
     url: app.databaseUrl,
