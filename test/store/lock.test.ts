@@ -17,6 +17,7 @@ const WAITING: readonly LockPath[] = [
   'set an upload aside',
   'close silent runs',
   'forget bodies',
+  'record attempts',
   'give an endpoint a user',
 ]
 

@@ -59,31 +59,33 @@ begin
   join event e on e.id = m.event_id
   order by m.age_seconds desc;
 
-  update endpoint n
-  set ahead = n.ahead - int8multirange(int8range(null, p.place, '[]')) + n.ahead * p.in_hand - coalesce(ended.positions, '{}')
-  from unnest(place_ids, places, in_hand) p (id, place, in_hand)
-  left join (
-    select r.endpoint_id, range_agg(int8range(r.position, r.position, '[]')) as positions
-    from unnest(endpoint_ids, positions) r (endpoint_id, position)
-    where r.position is not null
-    group by r.endpoint_id
-  ) ended on ended.endpoint_id = p.id
-  where n.id = p.id;
-
+  -- Each endpoint is updated once: of a row that a transaction updates again, PostgreSQL checks the keys once more, and waits
+  -- for the user, whom a deletion locks before its endpoints.
   return query
-  with health as (
+  with place as (
+    select p.id, int8multirange(int8range(null, p.place, '[]')) as looked_at, p.in_hand, coalesce(e.positions, '{}') as ended
+    from unnest(place_ids, places, in_hand) p (id, place, in_hand)
+    left join (
+      select r.endpoint_id, range_agg(int8range(r.position, r.position, '[]')) as positions
+      from unnest(endpoint_ids, positions) r (endpoint_id, position)
+      where r.position is not null
+      group by r.endpoint_id
+    ) e on e.endpoint_id = p.id
+  ), health as (
     select r.endpoint_id, r.url, bool_or(r.succeeded) as succeeded, bool_or(r.status = 410) as gone
     from unnest(endpoint_ids, urls, successes, statuses) as r (endpoint_id, url, succeeded, status)
     group by r.endpoint_id, r.url
   ), changed as (
     update endpoint n
-    set failing_since = case when not h.succeeded then coalesce(n.failing_since, now()) end,
+    set ahead = n.ahead - p.looked_at + n.ahead * p.in_hand - p.ended,
+        failing_since = case when not h.succeeded then coalesce(n.failing_since, now()) end,
         disabled_at = case when h.gone or (not h.succeeded and n.failing_since < now() - patience) then now() end,
         disabled_reason = case
           when h.gone then 'gone'
           when not h.succeeded and n.failing_since < now() - patience then 'failing'
         end
     from health h
+    join place p on p.id = h.endpoint_id
     where n.id = h.endpoint_id
       -- Failures of the previous address do not count.
       and n.url = h.url
@@ -92,7 +94,12 @@ begin
              when h.succeeded then n.failing_since is not null
              else n.failing_since is null or n.failing_since < now() - patience
            end)
-    returning n.uid, n.disabled_reason
+    returning n.id, n.uid, n.disabled_reason
+  ), others as (
+    update endpoint n
+    set ahead = n.ahead - p.looked_at + n.ahead * p.in_hand - p.ended
+    from place p
+    where n.id = p.id and p.id not in (select c.id from changed c)
   )
   select changed.uid, changed.disabled_reason from changed where changed.disabled_reason is not null;
 end
