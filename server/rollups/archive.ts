@@ -63,7 +63,7 @@ export async function archive(
     // If much data arrives late, some series is always outdated: the run skips it and archives all others.
     if (withRollups) more = !(await completeRollups(db, rawMs, performance.now() + budgetMs / 2))
     if (withRollups) await keepMinutes(db, rawMs, performance.now() + budgetMs / 4)
-    more = (await archiveUsers(db, rawMs, withRollups, deadline)) || more
+    more = (await archiveUsers(db, { untilMs: rawMs, withRollups, deadline, log })) || more
   }
   if ((await removeArchived(db, deadline, log)) || more) return true
   await lowerRollupFloor(db, rollupMs)
@@ -166,11 +166,19 @@ const USERS_SQL = `
   join data_source d on d.id = k.source_id
   where k.archived_to is null or k.archived_to < to_timestamp($1)`
 
+/** Whose data from before `untilMs` is archived, until when on the monotonic clock, and who hears what is left. */
+interface Users {
+  untilMs: number
+  withRollups: boolean
+  deadline: number
+  log: (message: string) => void
+}
+
 /**
  * Archives each user's data from before `untilMs`. True if the deadline passed before all users were tried; a user whose
  * imports never pause is left to another run.
  */
-async function archiveUsers(db: Database, untilMs: number, withRollups: boolean, deadline: number): Promise<boolean> {
+async function archiveUsers(db: Database, { untilMs, withRollups, deadline, log }: Users): Promise<boolean> {
   const patience = Math.min(deadline, performance.now() + PATIENCE_MS)
   let due = (await db.rows<[id: string]>(USERS_SQL, [untilMs / 1000])).map(([id]) => id)
   for (let isFirst = true; ; isFirst = false) {
@@ -185,10 +193,14 @@ async function archiveUsers(db: Database, untilMs: number, withRollups: boolean,
       if (performance.now() > deadline) return isFirst && place + 1 < due.length
     }
     due = left
+    if (due.length > 0 && performance.now() > patience)
+      log(`archival left data of ${counted(due.length, 'user')} to the next run: it was in use`)
     if (due.length === 0 || performance.now() > patience) return false
-    // These users are importing, or late data arrived since the rollups were completed.
+    // These users are importing, late data arrived since the rollups were completed, or another session was at their rollups.
     await delay(WAIT_MS)
-    if (withRollups) await refreshRollups(db, patience - performance.now())
+    if (!withRollups) continue
+    await completeQuarters(db, untilMs, patience)
+    await refreshRollups(db, patience - performance.now())
   }
 }
 

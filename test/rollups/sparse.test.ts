@@ -3,6 +3,7 @@
 import type { Test } from 'tap'
 import t from 'tap'
 import { compressChunks } from '../../server/db/compress.ts'
+import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { archive } from '../../server/rollups/archive.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { thinRollups } from '../../server/rollups/thin.ts'
@@ -136,6 +137,35 @@ eachStrategy(t, 'sparse months', async (t, engine, strategy) => {
     })
     t.equal(await thinRollups(bench.db), false)
     t.equal((await bench.db.query('select from sparse_time where judged_to is null')).length, 0)
+  })
+
+  await t.test('are archived even though another session was at them when the run began', async (t) => {
+    const bench = await start(t)
+    const { db, sources } = bench
+    const dense = { source: 0, series: SERIES + 1 }
+    await add(bench, month(OLD), month(OLD + 1), HOUR_MS)
+    await add(bench, month(OLD), month(OLD + 1), 2 * MINUTE_MS, dense)
+    await refresh(bench)
+    await db.query('update archival set archive_after_days = 5')
+    const archived = async (series: number) => {
+      const one =
+        'select archived_to is not null as archived from source_series where source_id = $1 and series_id = $2'
+      return (await db.one<{ archived: boolean }>(one, [sources[0] as number, series])).archived
+    }
+    const said: string[] = []
+    let run: Promise<boolean> | undefined
+    await db.transaction(async (tx) => {
+      t.equal(
+        (await tx.one<{ ours: boolean }>('select claim_series($1, $2) as ours', [sources[0] as number, SERIES])).ours,
+        true,
+      )
+      run = archive(db, month(OLD + 2), (message) => said.push(message))
+      t.ok(await waitUntil(() => archived(dense.series), 10_000))
+      t.equal(await archived(SERIES), false)
+    })
+    t.equal(await run, false)
+    t.equal(await archived(SERIES), true)
+    t.notMatch(said.join(), /left/)
   })
 
   await t.test('that become dense are filled', async (t) => {
