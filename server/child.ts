@@ -2,6 +2,7 @@ import cluster from 'node:cluster'
 import { Gauge, type MetricObject, type Registry } from 'prom-client'
 import type { Bootstrap } from './api/auth/bootstrap.ts'
 import type { ShownMetrics } from './metrics.ts'
+import { ALONE, type Place } from './shares.ts'
 
 // What one of several processes behind a port and its parent (cluster.ts) say to each other.
 
@@ -31,8 +32,20 @@ export type Message = Serving | Ask | Answer
 /** Whether this is one of several processes behind one port. */
 export const isOneOfSeveral = (): boolean => cluster.isWorker
 
+const NUMBER = 'PULSEBASE_PROCESS'
+
+/** The variables that say to a process which of them it is. */
+export const numbered = (number: number): Record<string, string> => ({ [NUMBER]: String(number) })
+
+/** Which of so many processes this is; one that replaces another has its place. */
+export const placeOf = (count: number): Place =>
+  isOneOfSeveral() ? { number: Number(process.env[NUMBER]), count } : ALONE
+
 /** Whether this is the first of them, or the only one; not one that replaces it. */
 export const isFirst = (): boolean => cluster.worker === undefined || cluster.worker.id === 1
+
+/** Time from SIGTERM to the end of one of several processes: what is left of the parent's is for the embedded database. */
+export const CHILD_DRAIN_MS = 18_000
 
 /** Ends this process by `stop` when the parent is gone, and with it the port; Node would end it at once. */
 export function outliveParent(stop: () => void): void {

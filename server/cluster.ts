@@ -2,8 +2,10 @@ import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { AggregatorRegistry, type MetricObject } from 'prom-client'
-import { type Answer, type Ask, METRICS_MS, type Message, type Serving } from './child.ts'
+import { BackOff } from './back-off.ts'
+import { type Answer, type Ask, CHILD_DRAIN_MS, METRICS_MS, type Message, numbered, type Serving } from './child.ts'
 import type { Config } from './config.ts'
+import { connectionsNeeded } from './connections.ts'
 import { type EmbeddedDatabase, startEmbeddedDatabase } from './db/embedded.ts'
 import type { Logger } from './log.ts'
 import type { Closers } from './parts.ts'
@@ -13,11 +15,8 @@ import { welcome } from './welcome.ts'
 // WEB_CONCURRENCY processes behind one port. The parent owns what there is once: the embedded database, the secret, what
 // the first start prints. It starts the others, replaces those that end, and adds up their metrics; it serves nothing.
 
-/** A process that ended is replaced after a second, and after twice as long each time that others end soon. */
-const AGAIN_MS = 1_000
-const LONGEST_MS = 30_000
-/** A process that lived as long did not end because of how it starts. */
-const SETTLED_MS = 60_000
+/** How long it waits for them to end. One that still waits for tokens of a provider stores them without it (main.ts). */
+const ENDING_MS = CHILD_DRAIN_MS + 300
 
 const NOT_STARTED = 'the first process could not start'
 
@@ -27,7 +26,7 @@ const NOT_STARTED = 'the first process could not start'
  */
 export async function startProcesses(config: Config, log: Logger, closers: Closers): Promise<string> {
   const { dataDir, webConcurrency } = config
-  const options = { dataDir, processes: webConcurrency, log: (message: string) => log.info(message) }
+  const options = { dataDir, connections: connectionsNeeded(config), log: (message: string) => log.info(message) }
   const embedded = config.databaseUrl ? undefined : await startEmbeddedDatabase(options)
   if (embedded) closers.push(() => embedded.stop())
   const secretKey = config.secretKey ?? (await dataDirSecret(dataDir))
@@ -38,7 +37,7 @@ export async function startProcesses(config: Config, log: Logger, closers: Close
     welcome({ config, port, created, embedded: embedded !== undefined }),
   )
   if (failed) return failed
-  processes.startOthers(webConcurrency - 1)
+  for (let number = 2; number <= webConcurrency; number += 1) processes.start(number)
   return embedded ? embedded.exited : new Promise(() => {})
 }
 
@@ -50,8 +49,8 @@ cluster.schedulingPolicy = cluster.SCHED_NONE
 class Processes {
   readonly #env: NodeJS.ProcessEnv
   readonly #log: Logger
+  readonly #backOff = new BackOff()
   #stopping = false
-  #waitMs = AGAIN_MS
 
   constructor(env: NodeJS.ProcessEnv, log: Logger) {
     this.#env = env
@@ -70,7 +69,7 @@ class Processes {
   /** Starts the first process. Resolves once it serves, or with why it does not. */
   startFirst(serving: (message: Serving) => void): Promise<string | undefined> {
     return new Promise((resolve) => {
-      const worker = cluster.fork(this.#env)
+      const worker = this.#fork(1)
       const ended = () => {
         if (!this.#stopping) resolve(NOT_STARTED)
       }
@@ -78,43 +77,41 @@ class Processes {
       worker.on('message', (message: Message) => {
         if (message.kind !== 'serving') return
         worker.off('exit', ended)
-        this.#replaceWhenEnded(worker)
+        this.#replaceWhenEnded(worker, 1)
         serving(message)
         resolve(undefined)
       })
     })
   }
 
-  startOthers(count: number): void {
-    for (let n = 0; n < count; n += 1) this.#start()
+  /** Starts the process of this number, and another one in its place whenever it ends. */
+  start(number: number): void {
+    if (!this.#stopping) this.#replaceWhenEnded(this.#fork(number), number)
   }
 
   /** Ends every process as SIGTERM does, and waits for it. */
   async stop(): Promise<void> {
     this.#stopping = true
-    await Promise.all(
-      Object.values(cluster.workers ?? {}).map(async (worker) => {
-        if (!worker || worker.isDead()) return
-        worker.process.kill('SIGTERM')
-        await once(worker, 'exit')
-      }),
-    )
+    const left = Object.values(cluster.workers ?? {}).filter((worker) => worker?.isDead() === false) as Worker[]
+    const ended = left.map((worker) => once(worker, 'exit'))
+    for (const worker of left) worker.process.kill('SIGTERM')
+    const late = new AbortController()
+    await Promise.race([Promise.all(ended), delay(ENDING_MS, undefined, { signal: late.signal })])
+    late.abort()
   }
 
-  #start(): void {
-    if (!this.#stopping) this.#replaceWhenEnded(cluster.fork(this.#env))
+  #fork(number: number): Worker {
+    return cluster.fork({ ...this.#env, ...numbered(number) })
   }
 
-  #replaceWhenEnded(worker: Worker): void {
+  #replaceWhenEnded(worker: Worker, number: number): void {
     const startedMs = performance.now()
     worker.once('exit', async (code, signal) => {
       if (this.#stopping) return
-      if (performance.now() - startedMs >= SETTLED_MS) this.#waitMs = AGAIN_MS
-      const waitMs = this.#waitMs
-      this.#waitMs = Math.min(LONGEST_MS, waitMs * 2)
+      const waitMs = this.#backOff.afterMs(performance.now() - startedMs)
       this.#log.error({ code, signal, pid: worker.process.pid, waitMs }, 'a process ended and is replaced')
       await delay(waitMs)
-      this.#start()
+      this.start(number)
     })
   }
 }

@@ -25,7 +25,8 @@ export interface Client {
   off(event: 'close', listener: () => void): unknown
 }
 
-interface EnterOptions {
+/** How a place is taken. */
+export interface EnterOptions {
   /** What is taken of the capacity, 1 unless given; at most what one key may hold. */
   weight?: number
   /** Who waits: one that hangs up gives up its place. */
@@ -38,10 +39,16 @@ export type Leave = () => void
 interface Place {
   key: string
   weight: number
+  /** By which those come whose keys hold as much: each of a key comes one turn after its former one. */
+  turn: number
   admit(leave: Leave): void
 }
 
-/** Lets in as many as there is capacity for, and by turns: next is whose key holds least, then who came first. */
+/**
+ * Lets in as many as there is capacity for, and by turns: next is whose key holds least, then whose turn it is, then who
+ * came first. Where one place is all there is, nobody holds any when it becomes free, and a caller who sends a lot would
+ * have it again and again.
+ */
 export class Gate {
   readonly #limits: GateLimits
   readonly #refused: () => void
@@ -51,6 +58,8 @@ export class Gate {
   /** Who waits, in the order of arrival. */
   readonly #line: Place[] = []
   #takenAt = Number.NEGATIVE_INFINITY
+  /** The last one that was let in. */
+  #turn = 0
 
   /** `refused` is called for each refusal. */
   constructor(limits: GateLimits, refused: () => void = () => {}) {
@@ -127,6 +136,7 @@ export class Gate {
   #admitWaiting(): void {
     for (let place = this.#next(); place; place = this.#next()) {
       this.#line.splice(this.#line.indexOf(place), 1)
+      this.#turn = Math.max(this.#turn, place.turn)
       place.admit(this.#take(place.key, place.weight))
     }
   }
@@ -136,9 +146,18 @@ export class Gate {
     let best: Place | undefined
     for (const place of this.#line) {
       if (this.#heldOf(place.key) + place.weight > this.#limits.perKey) continue
-      if (!best || this.#heldOf(place.key) < this.#heldOf(best.key)) best = place
+      if (!best || this.#isBefore(place, best)) best = place
     }
     return best && this.#fits(best.key, best.weight) ? best : undefined
+  }
+
+  #isBefore(one: Place, other: Place): boolean {
+    const more = this.#heldOf(one.key) - this.#heldOf(other.key)
+    return more < 0 || (more === 0 && one.turn < other.turn)
+  }
+
+  #turnOf(key: string): number {
+    return 1 + (this.#line.findLast((place) => place.key === key)?.turn ?? this.#turn)
   }
 
   #wait(key: string, weight: number, client: Client | undefined): Promise<Leave> {
@@ -146,6 +165,7 @@ export class Gate {
       const place: Place = {
         key,
         weight,
+        turn: this.#turnOf(key),
         admit(leave) {
           stopWaiting()
           resolve(leave)

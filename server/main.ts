@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { isOneOfSeveral, outliveParent } from './child.ts'
+import { CHILD_DRAIN_MS, isOneOfSeveral, outliveParent } from './child.ts'
 import { startProcesses } from './cluster.ts'
 import { type Config, ConfigError, loadConfig } from './config.ts'
 import { configWarnings } from './config-warnings.ts'
@@ -11,7 +11,10 @@ import { REQUEST_MS } from './provider-client/http.ts'
 /** Time from SIGTERM to the end, whatever still runs; the embedded database stops last. */
 const DRAIN_MS = 19_000
 
-/** How much longer tokens that were asked for are waited for: they may be the only ones that work from then on. */
+/**
+ * How much longer tokens that were asked for are waited for: they may be the only ones that work from then on. The parent
+ * of several processes does not wait for that: they go on without it.
+ */
 const REFRESH_MS = REQUEST_MS + 5_000 - DRAIN_MS
 
 /** How often it is looked whether a start that goes on meanwhile has added steps. */
@@ -56,18 +59,18 @@ async function main(): Promise<void> {
   const closers: Closers = []
   const tokens: AccessTokens[] = []
   let stopping = false
-  // The parent waits for the others, however long they need.
-  const isParent = config.webConcurrency > 1 && !isOneOfSeveral()
-  const drainMs = isParent ? DRAIN_MS + REFRESH_MS + 1_000 : DRAIN_MS
   async function stop(code: number): Promise<void> {
     if (stopping) return
     stopping = true
     const refreshed = Promise.all(tokens.map((one) => one.stop()))
-    setTimeout(() => {
-      log.error('could not finish in time, stopping anyway')
-      setTimeout(() => process.exit(code), REFRESH_MS)
-      void refreshed.finally(() => process.exit(code))
-    }, drainMs).unref()
+    setTimeout(
+      () => {
+        log.error('could not finish in time, stopping anyway')
+        setTimeout(() => process.exit(code), REFRESH_MS)
+        void refreshed.finally(() => process.exit(code))
+      },
+      isOneOfSeveral() ? CHILD_DRAIN_MS : DRAIN_MS,
+    ).unref()
     await close(closers, log)
     process.exit(code)
   }

@@ -4,8 +4,9 @@ import { bootstrapAccounts } from './api/auth/bootstrap.ts'
 import { createPasswords } from './api/auth/passwords.ts'
 import { openSyncFeed } from './api/sync/feed.ts'
 import { buildApp } from './app.ts'
-import { isFirst, isOneOfSeveral, shareMetrics, tellServing } from './child.ts'
+import { isFirst, isOneOfSeveral, placeOf, shareMetrics, tellServing } from './child.ts'
 import type { Config } from './config.ts'
+import { needsOf, reportConnections } from './connections.ts'
 import { openConsole } from './console-build.ts'
 import { startCron } from './cron.ts'
 import { changing } from './db/changes.ts'
@@ -30,38 +31,30 @@ import { startPulls } from './intake/pulls/pulls.ts'
 import { acceptUploads } from './intake/uploads/accept.ts'
 import { createHandover, HANDOVER_BYTES, type Handover } from './intake/uploads/handover.ts'
 import { createImporter } from './intake/uploads/import.ts'
-import { apiConnections, hasOthers, type Limits, limitsOfOne, openGates, replicaConnections } from './limits.ts'
+import { hasOthers, type Limits, openGates, replicaConnections } from './limits.ts'
 import type { Logger } from './log.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { observeGrants } from './oauth/observe.ts'
 import { IDENTIFY_MS, type OAuthParts } from './oauth/parts.ts'
 import { type AccessTokens, openAccessTokens } from './oauth/refresh.ts'
 import { storeLeftBehind } from './oauth/refreshed.ts'
+import { registerProcess } from './processes.ts'
 import { type OAuthClients, oauthClients } from './provider-client/clients.ts'
 import { type Http, openHttp } from './provider-client/http.ts'
 import { cloudProviders, notifyingProviders } from './providers/index.ts'
-import { type Jobs, migrateJobs, startJobs } from './queue.ts'
+import { migrateJobs, startJobs } from './queue.ts'
 import { observeRollups } from './rollups/observe.ts'
 import { applyStrategy } from './rollups/strategy.ts'
 import { dataDirSecret } from './secrets.ts'
+import type { Connections, Work } from './shares.ts'
 import { reportScattered } from './sources/groups.ts'
 import { startThreads, type Threads, threadCount } from './threads.ts'
 import { openVault, type Vault } from './vault.ts'
 import { observeWebhooks } from './webhooks/observe.ts'
-import { startWebhooks, WEBHOOK_CONNECTIONS } from './webhooks/start.ts'
+import { startWebhooks } from './webhooks/start.ts'
 import { welcome } from './welcome.ts'
 
-/** Imports at the same time, of all processes behind a port; each has a connection, and the queue a few of its own. */
-const JOB_CONCURRENCY = 4
-
-/** Connections of pulls: one listens, none is held while a provider is asked. */
-const PULL_CONNECTIONS = 5
-/** Connections for opening notices: one listens, and one for each of two providers. */
-const NOTICE_CONNECTIONS = 3
 const JOB_TIMEOUT_MS = 60_000
-
-/** Connections that store what must not be refused: tokens and consents. */
-const SAVING_CONNECTIONS = 2
 
 /** Steps to undo, run in reverse. */
 export type Closers = (() => Promise<unknown>)[]
@@ -70,6 +63,9 @@ export type Closers = (() => Promise<unknown>)[]
 interface Shared {
   config: Config
   limits: Limits
+  /** What it does besides serving, and its connections. */
+  work: Work
+  connections: Connections
   log: Logger
   closers: Closers
   /** Access tokens of its parts. */
@@ -106,32 +102,32 @@ export async function startParts(
 ): Promise<string> {
   const { url, embedded } = await prepareDatabase(config, log, closers)
   const secretKey = config.secretKey ?? (await dataDirSecret(config.dataDir))
-  const { webConcurrency: processes } = config
-  const limits = limitsOfOne(processes)
-  const kept = (bytes: number) => (config.role === 'all' ? bytes / processes : 0)
-  const threads = startThreads(threadCount(processes))
+  const place = placeOf(config.webConcurrency)
+  const { limits, work, connections } = needsOf(config, place)
+  if (isFirst()) await reportConnections(url, config, log)
+  const threads = startThreads(threadCount(place))
   closers.push(() => threads.close())
   const http = openHttp()
   closers.push(() => http.close())
   const saving = database({ url, closers, log }, 'pulsebase tokens', {
-    ...{ maxConnections: SAVING_CONNECTIONS, statementTimeoutMs: limits.statementMs, lockTimeoutMs: limits.lockMs },
+    ...{ maxConnections: connections.saving, statementTimeoutMs: limits.statementMs, lockTimeoutMs: limits.lockMs },
   })
   void storeLeftBehind({ saving, log, settings: config })
   if (isFirst()) void sayScattered(url, log)
   const shared: Shared = {
-    ...{ config, limits, log, closers, tokens, url, threads, http, saving },
+    ...{ config, limits, work, connections, log, closers, tokens, url, threads, http, saving },
     keys: deriveKeys(secretKey),
     vault: openVault(secretKey, config.previousSecretKey),
     clients: oauthClients(cloudProviders, config),
     isEmbedded: embedded !== undefined,
     metrics: createMetrics(),
-    // Unless another process imports the uploads and reads them from the database.
-    handover: createHandover(kept(HANDOVER_BYTES)),
-    noticeBodies: keepBodies(kept(NOTICE_BYTES)),
+    // Unless another process imports the uploads, or opens the notices, and reads them from the database.
+    handover: createHandover(config.role === 'all' && work.imports > 0 ? HANDOVER_BYTES / work.importing : 0),
+    noticeBodies: keepBodies(config.role === 'all' && work.asks ? NOTICE_BYTES : 0),
     recordsEvents: config.outgoingWebhooksEnabled || config.eventFeedEnabled,
     ends: embedded ? [embedded.exited] : [],
   }
-  if (config.role !== 'api') await startWork(shared)
+  await startWork(shared)
   await startApi(shared)
   return Promise.race(shared.ends)
 }
@@ -154,12 +150,29 @@ const sayScattered = (url: string, log: Logger) =>
     log.warn({ err }, 'sources were not checked'),
   )
 
-/** Starts taking jobs, the clock that enqueues them, and deliveries. */
+/** Starts what this process does besides serving. */
 async function startWork(shared: Shared): Promise<void> {
-  const { config, log, closers, url, threads, handover, metrics } = shared
-  const concurrency = Math.ceil(JOB_CONCURRENCY / config.webConcurrency)
+  const { closers, work } = shared
+  if (!(work.imports > 0 || work.delivers || work.asks)) return
+  const { processId, tokens } = work.imports > 0 ? await startImports(shared) : await startLife(shared)
+  if (work.asks) {
+    closers.push(startAsking(shared, processId, tokens))
+    closers.push(await startOpeningNotices(shared))
+  }
+  if (work.delivers) closers.push(await startDeliveries(shared, processId))
+}
+
+/** Who does work that has to be taken over when this process dies, and the access tokens it uses. */
+interface Worker {
+  processId(): number
+  tokens?: AccessTokens
+}
+
+/** Starts taking jobs, and the clock that enqueues them. */
+async function startImports(shared: Shared): Promise<Worker> {
+  const { config, log, closers, url, threads, handover, metrics, work, connections } = shared
   const db = database(shared, 'pulsebase jobs', {
-    maxConnections: concurrency + 1,
+    maxConnections: connections.jobs,
     statementTimeoutMs: JOB_TIMEOUT_MS,
   })
   const parts = oauthParts(shared, db)
@@ -170,15 +183,20 @@ async function startWork(shared: Shared): Promise<void> {
     grants: { parts, tokens },
     importer: createImporter({ db, threads, handover, settings: config, metrics, log }),
     settings: config,
-    concurrency,
+    concurrency: work.imports,
     log,
   })
   closers.push(() => jobs.stop())
-  closers.push(startAsking(shared, tokens, jobs))
-  closers.push(await startOpeningNotices(shared))
   shared.ends.push(jobs.failed.then((error) => `the job queue stopped: ${error.message}`))
   closers.push(startCron(jobs, config, log))
-  if (shared.recordsEvents) closers.push(await startDeliveries(shared, jobs))
+  return { processId: jobs.processId, tokens }
+}
+
+/** Where other processes take the jobs. */
+async function startLife({ url, log, closers }: Shared): Promise<Worker> {
+  const living = await registerProcess(url, log)
+  closers.push(() => living.close())
+  return { processId: living.id }
 }
 
 function openTokens({ closers, tokens }: Shared, parts: OAuthParts): AccessTokens {
@@ -189,36 +207,37 @@ function openTokens({ closers, tokens }: Shared, parts: OAuthParts): AccessToken
 }
 
 /** Starts asking cloud providers; returns a function that stops it. */
-function startAsking(shared: Shared, tokens: AccessTokens, { processId }: Jobs): () => Promise<void> {
+function startAsking(shared: Shared, processId: () => number, tokens?: AccessTokens): () => Promise<void> {
   const db = database(shared, 'pulsebase pulls', {
-    maxConnections: PULL_CONNECTIONS,
+    maxConnections: shared.connections.pulls,
     statementTimeoutMs: JOB_TIMEOUT_MS,
   })
-  const pulls = startPulls({ db, parts: oauthParts(shared, db), tokens, processId })
+  const parts = oauthParts(shared, db)
+  const pulls = startPulls({ db, parts, tokens: tokens ?? openTokens(shared, parts), processId })
   return () => pulls.stop()
 }
 
 /** Starts opening notices of cloud providers; returns a function that stops it. */
 function startOpeningNotices(shared: Shared): Promise<() => Promise<void>> {
   const db = database(shared, 'pulsebase notices', {
-    maxConnections: NOTICE_CONNECTIONS,
+    maxConnections: shared.connections.notices,
     statementTimeoutMs: JOB_TIMEOUT_MS,
   })
   const { threads, noticeBodies: bodies } = shared
   return startOpening({ db, parts: oauthParts(shared, db), bodies, read: (task) => threads.openNotices(task) })
 }
 
-function startDeliveries(shared: Shared, jobs: Jobs): Promise<() => Promise<void>> {
+function startDeliveries(shared: Shared, processId: () => number): Promise<() => Promise<void>> {
   const { config, log, vault, metrics } = shared
   return startWebhooks({
     db: database(shared, 'pulsebase webhooks', {
-      maxConnections: WEBHOOK_CONNECTIONS,
+      maxConnections: shared.connections.webhooks,
       statementTimeoutMs: JOB_TIMEOUT_MS,
     }),
     deliver: config.outgoingWebhooksEnabled,
     vault,
     guard: { allowHttp: config.webhooksAllowHttp, allowNetworks: config.webhooksAllowNetworks },
-    processId: jobs.processId,
+    processId,
     metrics,
     log,
   })
@@ -252,11 +271,11 @@ async function startApi(shared: Shared): Promise<void> {
 
 /** Everything that handlers use; ready while `isOpen` and the database answers. */
 async function openDependencies(shared: Shared, isOpen: () => boolean): Promise<Dependencies> {
-  const { config, limits, log, closers, url, keys, metrics, threads, handover, vault } = shared
+  const { config, limits, connections, log, closers, url, keys, metrics, threads, handover, vault } = shared
   const probe = openProbe(url, limits.probeMs)
   closers.push(() => probe.end())
   const db = database(shared, 'pulsebase api', {
-    maxConnections: apiConnections(limits),
+    maxConnections: connections.api,
     statementTimeoutMs: limits.statementMs,
     lockTimeoutMs: limits.lockMs,
   })

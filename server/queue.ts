@@ -11,6 +11,7 @@ import {
 import pg from 'pg'
 import { askingTasks, type JobsOptions, ownTasks } from './jobs.ts'
 import { type LivingProcess, recoverDeadProcesses, registerProcess } from './processes.ts'
+import { queueConnections } from './shares.ts'
 
 /** Attempts of a job that the clock enqueues again anyway. */
 const CLOCK_ATTEMPTS = 3
@@ -88,9 +89,9 @@ export class Jobs {
     const own = { taskList: ownTasks(options, process), concurrency, pollInterval: POLL_MS }
     const asking = { taskList: askingTasks(options), concurrency: ASKING, pollInterval: ASKING_POLL_MS }
     this.#workers = [own, asking].filter(({ taskList }) => Object.keys(taskList).length > 0)
-    // Each kind of workers listens with one; few of those that ask work at the same moment. Our listener, because the
-    // queue stops listening to its errors before all of its connections have ended.
-    this.#pool = new pg.Pool({ connectionString: url, application_name: 'pulsebase queue', max: concurrency + 3 })
+    const max = queueConnections(concurrency)
+    this.#pool = new pg.Pool({ connectionString: url, application_name: 'pulsebase queue', max })
+    // Because the queue stops listening to its errors before all of its connections have ended.
     this.#pool.on('error', (error) => log.warn({ err: error }, 'a database connection was lost'))
     this.#pool.on('connect', (client) => client.on('error', () => {}))
     this.#events.on('worker:create', ({ worker }) => process.addWorker(worker.workerId))

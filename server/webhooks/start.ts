@@ -8,9 +8,6 @@ import { coalesce } from './coalesce.ts'
 import { fanOut } from './fan-out.ts'
 import { startLanes } from './lanes.ts'
 
-/** Connections to the database: two listen, and each part of the work needs one. */
-export const WEBHOOK_CONNECTIONS = 6
-
 /** How often to look for due deliveries; new events send a notification. */
 const POLL_MS = 1_000
 

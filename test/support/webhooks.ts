@@ -9,10 +9,11 @@ import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { openLog } from '../../server/log.ts'
 import { createMetrics } from '../../server/metrics.ts'
 import { registerProcess } from '../../server/processes.ts'
+import { WEBHOOK_CONNECTIONS } from '../../server/shares.ts'
 import { openVault } from '../../server/vault.ts'
 import type { GuardSettings } from '../../server/webhooks/address-guard.ts'
 import { newSecret, sealSecret } from '../../server/webhooks/secrets.ts'
-import { startWebhooks, WEBHOOK_CONNECTIONS } from '../../server/webhooks/start.ts'
+import { startWebhooks } from '../../server/webhooks/start.ts'
 import { onDatabase } from './service.ts'
 
 const WAIT_MS = 30_000
