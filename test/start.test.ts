@@ -3,8 +3,8 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { chmod, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
-import { Agent, createServer, type IncomingMessage, request } from 'node:http'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,10 +14,11 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import { signalProcess, waitUntil } from '../server/db/embedded/processes.ts'
 import { freePort, stopLeftover } from '../server/db/embedded/server.ts'
-import { createTestDatabase, type TestAnswer, type TestRequest } from './support/app.ts'
+import { createTestDatabase, type TestRequest } from './support/app.ts'
 import { type Api, body, createUser, heartRate, importBody, oneEngine, timeseries, waitForAll } from './support/sdk.ts'
 import { type Engine, engines } from './support/servers.ts'
-import { compiledFile, THIS_RUN } from './support/service.ts'
+import { compiledFile, passableDirectory, THIS_RUN } from './support/service.ts'
+import { beginUpload } from './support/slow-upload.ts'
 import { inTestLong } from './support/thorough.ts'
 
 const run = promisify(execFile)
@@ -342,41 +343,10 @@ function apiOf(url: string, apiKey: string, header = 'X-Service-API-Key'): Api {
   }
 }
 
-/** Sends half of an upload over a keep-alive connection, and returns a function that sends the rest. */
-async function beginUpload(url: string, apiKey: string, userId: string, content: string) {
-  const agent = new Agent({ keepAlive: true })
-  const bytes = Buffer.from(content)
-  const sent = request(`${url}/api/v1/sdk/users/${userId}/sync`, {
-    method: 'POST',
-    agent,
-    headers: { 'X-Service-API-Key': apiKey, 'Content-Type': 'application/json', 'Content-Length': bytes.length },
-  })
-  const answered = once(sent, 'response') as Promise<[IncomingMessage]>
-  const half = Math.floor(bytes.length / 2)
-  await new Promise<void>((resolve, reject) => sent.write(bytes.subarray(0, half), (e) => (e ? reject(e) : resolve())))
-  return {
-    async finish(): Promise<Pick<TestAnswer, 'status' | 'body'>> {
-      sent.end(bytes.subarray(half))
-      const [answer] = await answered
-      let text = ''
-      for await (const chunk of answer.setEncoding('utf8')) text += chunk
-      return { status: answer.statusCode ?? 0, body: JSON.parse(text) }
-    },
-  }
-}
-
 /** A heart rate a minute. */
 function hourOfHeartRates(hour: number) {
   const start = Date.UTC(2026, 2, 1, hour)
   return body(Array.from({ length: 60 }, (_, minute) => heartRate(start + minute * 60_000, 60 + (minute % 40))))
-}
-
-/** A data directory that the database's user can enter. */
-async function passableDirectory(t: Test): Promise<string> {
-  const dir = await realpath(await mkdtemp(join(tmpdir(), 'pulsebase-start-')))
-  await chmod(dir, 0o755)
-  t.teardown(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }))
-  return dir
 }
 
 /** A database without anything of ours. */

@@ -2,8 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, realpath, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { signalProcess, waitUntil } from '../../server/db/embedded/processes.ts'
@@ -66,6 +68,14 @@ export async function freePort(): Promise<number> {
   server.close()
   await once(server, 'close')
   return port
+}
+
+/** A data directory that the database's user can enter; it is removed with the test. */
+export async function passableDirectory(t: Test): Promise<string> {
+  const dir = await realpath(await mkdtemp(join(tmpdir(), 'pulsebase-start-')))
+  await chmod(dir, 0o755)
+  t.teardown(() => rm(dir, { recursive: true, force: true, maxRetries: 5 }))
+  return dir
 }
 
 /** Where the process begins. */
