@@ -8,8 +8,15 @@ import { messageId } from './message-id.ts'
 /** Events up to this size are read with their deliveries, larger ones only when they are sent. */
 const INLINE_BYTES = 16_384
 
-/** Positions of the feed that one look at it covers, for each endpoint. */
+/** Positions of the feed that one look at it covers, for each endpoint: at most, and at least. */
 export const REACH = 5_000
+export const LEAST_REACH = 50
+
+/** Positions that it covers for all endpoints together. */
+export const LOOK_AT = 20_000
+
+/** Positions of the feed with nothing for an endpoint after which its place is stored. */
+export const STORED_EVERY = 1_000
 
 interface DueRow extends Omit<StoredEvent, 'data'> {
   endpoint_id: number
@@ -84,7 +91,7 @@ async function readFeed(db: Database, processId: number, wanted: WantedOfLane[],
     wanted.map(({ lane }) => lane.id),
     wanted.map(({ wanted: { feed } }) => feed),
     wanted.map(({ lane }) => lane.readTo ?? 0),
-    REACH,
+    Math.min(REACH, Math.max(LEAST_REACH, Math.floor(LOOK_AT / wanted.length))),
     known.map(({ endpoint }) => endpoint),
     known.map(({ event }) => event),
   ])

@@ -49,7 +49,8 @@ export function startLanes(options: LanesOptions): Lanes {
       await readDue(db, processId(), leases.lanes, bodies)
       calls.begin()
       // A look at the feed ends somewhere, and may have found nothing.
-      if (Array.from(leases.lanes).some((lane) => wantedOf(lane).feed > 0)) cycle.wake()
+      if (leases.behind) await leases.lookOn()
+      if (leases.behind || Array.from(leases.lanes).some((lane) => wantedOf(lane).feed > 0)) cycle.wake()
     },
     (error) => {
       changed = true

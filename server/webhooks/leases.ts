@@ -2,15 +2,12 @@ import type { Database } from '../db/database.ts'
 import type { Logger } from '../log.ts'
 import type { Vault } from '../vault.ts'
 import type { AddressGuard } from './address-guard.ts'
-import { IS_AHEAD, lookBehind, NEWEST, REACH } from './due.ts'
+import { IS_AHEAD, LEAST_REACH, LOOK_AT, lookBehind, NEWEST, REACH, STORED_EVERY } from './due.ts'
 import { dropQueues, type Lane, type LeasedEndpoint, openLane, placeOf, updateLane } from './lane.ts'
 
 /** How long an endpoint stays with a process that does not renew its lease, by the clock of the database. */
 const LEASE_SECONDS = 30
 const RENEW_MS = 10_000
-
-/** Positions of the feed with nothing for an endpoint after which its place is stored. */
-const STORED_EVERY = 1_000
 
 /** Everything that leases need. */
 export interface LeaseOptions {
@@ -34,6 +31,7 @@ export class Leases {
   /** Endpoints whose secrets cannot be read; logged once. */
   readonly #unusable = new Set<number>()
   #renewedAt = performance.now()
+  #behind = false
   #closed = false
 
   constructor(options: LeaseOptions) {
@@ -43,6 +41,11 @@ export class Leases {
   /** The lanes, the least recently used first; a lane that is moved to the end meanwhile comes up again. */
   get lanes(): IterableIterator<Lane> {
     return this.#lanes.values()
+  }
+
+  /** Whether the feed is to be looked at further for endpoints that are not served. */
+  get behind(): boolean {
+    return this.#behind
   }
 
   /** Puts a lane behind all others. */
@@ -70,13 +73,27 @@ export class Leases {
       const [place, begun] = placeOf(lane, new Set())
       if (begun.length === 0) places.set(lane.id, place)
     }
-    if (places.size > 0) await this.#options.db.query(STORE, [[...places.keys()], [...places.values()], STORED_EVERY])
+    if (places.size === 0) return
+    const { db } = this.#options
+    const left = await db.query<{ id: number }>(STORE, [[...places.keys()], [...places.values()], STORED_EVERY])
+    const exists = new Set(left.map(({ id }) => id))
+    for (const id of this.#seen.keys()) if (!exists.has(id)) this.#seen.delete(id)
   }
 
   /** Leases the endpoints with due deliveries that no other process serves, and follows changes of those held. */
   async take(): Promise<void> {
+    await this.#lease(await this.#look())
+  }
+
+  /** Looks further at the feed. One step, so that nobody waits for an endpoint that is far behind. */
+  async lookOn(): Promise<void> {
+    const found = await this.#look()
+    if (found.length > 0) await this.#lease(found)
+  }
+
+  async #lease(found: number[]): Promise<void> {
     const { db, processId } = this.#options
-    const endpoints = await db.query<LeasedEndpoint>(LEASE, [processId(), LEASE_SECONDS, await this.#look()])
+    const endpoints = await db.query<LeasedEndpoint>(LEASE, [processId(), LEASE_SECONDS, found])
     const held = new Set(endpoints.filter((endpoint) => this.#serve(endpoint)).map(({ id }) => id))
     for (const lane of this.lanes) {
       if (held.has(lane.id)) continue
@@ -86,21 +103,17 @@ export class Leases {
     }
   }
 
-  /** Endpoints that no process serves and that have something ahead in the feed. */
+  /** Endpoints that no process serves and that have something ahead in the next part of the feed. */
   async #look(): Promise<number[]> {
-    const found: number[] = []
-    for (let more = true; more; ) {
-      const looked = await this.#options.db.query<{ id: number; is_due: boolean; read_to: number; last: number }>(
-        LOOK,
-        [[...this.#seen.keys()], [...this.#seen.values()], REACH, found],
-      )
-      for (const { id, is_due, read_to } of looked) {
-        if (is_due) found.push(id)
-        else this.#seen.set(id, read_to)
-      }
-      more = looked.some(({ is_due, read_to, last }) => !is_due && read_to < last)
-    }
-    return found
+    const looked = await this.#options.db.query<{ id: number; is_due: boolean; read_to: number; last: number }>(LOOK, [
+      [...this.#seen.keys()],
+      [...this.#seen.values()],
+      REACH,
+      LOOK_AT,
+    ])
+    for (const { id, is_due, read_to } of looked) if (!is_due) this.#seen.set(id, read_to)
+    this.#behind = looked.some(({ is_due, read_to, last }) => !is_due && read_to < last)
+    return looked.filter(({ is_due }) => is_due).map(({ id }) => id)
   }
 
   /** Opens or updates the lane of an endpoint; false when its secret cannot be read. */
@@ -150,24 +163,40 @@ const RENEW = `
   from (select id from endpoint where process_id = $1 order by id for no key update) held
   where n.id = held.id`
 
+// Who is locked is stored the next time. Returns those that exist.
 const STORE = `
-  update endpoint n
-  set ahead = n.ahead - int8multirange(int8range(null, p.position, '[]'))
-  from unnest($1::int4[], $2::int8[]) p (id, position)
-  join (select id from endpoint where id = any ($1) order by id for no key update) held using (id)
-  where n.id = p.id and lower(n.ahead) < p.position - $3`
+  with held as materialized (
+    select n.id, p.position
+    from unnest($1::int4[], $2::int8[]) p (id, position)
+    join endpoint n on n.id = p.id
+    where lower(n.ahead) < p.position - $3
+    order by n.id
+    for no key update of n skip locked
+  ), stored as (
+    update endpoint n
+    set ahead = n.ahead - int8multirange(int8range(null, held.position, '[]'))
+    from held
+    where n.id = held.id
+  )
+  select id from endpoint where id = any ($1)`
 
 // Only endpoints that have not been looked at since the last event.
 const LOOK = `
+  with behind as materialized (
+    select n.id, coalesce(seen.position, 0) as position
+    from ${NEWEST}
+    cross join endpoint n
+    left join unnest($1::int4[], $2::int8[]) as seen (id, position) on seen.id = n.id
+    where n.disabled_at is null
+      and (n.process_id is null or n.leased_until <= now())
+      and coalesce(seen.position, 0) < newest.position
+  )
   select n.id, reached.position as read_to, newest.position as last, exists (select from event e where ${IS_AHEAD}) as is_due
   from ${NEWEST}
-  cross join endpoint n
-  left join unnest($1::int4[], $2::int8[]) as seen (id, position) on seen.id = n.id
-  ${lookBehind('coalesce(seen.position, 0)', '$3')}
-  where n.disabled_at is null
-    and (n.process_id is null or n.leased_until <= now())
-    and n.id <> all ($4::int4[])
-    and coalesce(seen.position, 0) < newest.position`
+  cross join (select least($3, greatest(${LEAST_REACH}, $4 / greatest(1, count(*)))) as positions from behind) reach
+  cross join behind
+  join endpoint n on n.id = behind.id
+  ${lookBehind('behind.position', 'reach.positions')}`
 
 const ENDPOINT = `n.id, n.uid, n.url, n.filter_types, n.filter_scope, n.user_id, n.secret, n.key_id,
                   n.former_key_id, case when n.former_until > now() then n.former_secret end as former_secret`
