@@ -5,6 +5,7 @@ import { pruneWebhooks } from '../../server/webhooks/prune.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { createEndpoint, deliveries, fanOut, hooks, keyOf, recordEvent, until } from '../support/endpoints.ts'
 import { oneEngine } from '../support/sdk.ts'
+import { startDelivering, startReceiver } from '../support/webhooks.ts'
 
 const ON = { outgoingWebhooksEnabled: true }
 const KEPT = { webhookMessageRetentionDays: 30, webhookAttemptRetentionDays: 90 }
@@ -156,17 +157,24 @@ oneEngine(t, 'recovery', async (t, engine) => {
 })
 
 oneEngine(t, 'a new filter keeps nobody else from getting events while it is applied', async (t, engine) => {
-  const app = await startTestApp(t, engine, ON)
-  const [endpoint, other] = [await createEndpoint(app), await createEndpoint(app)]
-  await insertDeliveries(app, endpoint, 10, 'waiting', 0)
+  const app = await startTestApp(t, engine, { ...ON, webhooksAllowHttp: true, webhooksAllowNetworks: ['127.0.0.0/8'] })
+  const receiver = await startReceiver(t)
+  const [endpoint, other] = [await createEndpoint(app), await createEndpoint(app, { url: `${receiver.origin}/other` })]
+  await insertDeliveries(app, endpoint, 10, 'waiting', 1)
+  await app.db.query(`update delivery set due_at = now() + interval '1 hour'`)
+  await startDelivering(t, app.databaseUrl)
   const holder = await begin(t, app)
   await holder.query(`select from delivery where endpoint_id = $1 for update`, [await keyOf(app.db, endpoint)])
   const answer = hooks(app, 'PATCH', `/endpoints/${endpoint.id}`, { filter_types: ['meal.created'] })
   t.ok(await isHeldUp(app, holder))
-  await recordEvent(app.db)
-  await recordEvent(app.db, { type: 'meal.created' })
-  t.equal(await fanOut(app.db), 2)
-  t.equal((await deliveries(app.db, other)).length, 2)
+  const ids = [await recordEvent(app.db), await recordEvent(app.db, { type: 'meal.created' })]
+  await fanOut(app.db)
+  const calls = await receiver.got(2)
+  t.strictSame(calls.map(({ id }) => id).sort(), ids.sort())
+  const attempts = `/endpoints/${other.id}/attempts?status=0`
+  t.ok(await until(async () => (await hooks(app, 'GET', attempts)).body.data.length === 2), 'and it is recorded')
+  t.strictSame(await deliveries(app.db, other), [], 'nothing of it waits')
+  t.ok(await isHeldUp(app, holder), 'the filter still waits')
   await holder.query('commit')
   t.equal((await answer).status, 200)
   t.equal((await deliveries(app.db, endpoint)).length, 1, 'what was added meanwhile is dropped unless it matches')

@@ -72,7 +72,11 @@ export const fanOut = (db: Database): Promise<number> => fanOutAll(db, true)
 
 /** Gives all deliveries that wait rows of their own, which a test then changes. */
 export async function storeDeliveries(db: Queryable): Promise<void> {
-  await db.query('select keep_ahead(n, n, (select max(position) from event)) from endpoint n')
+  await db.query(
+    `insert into delivery (event_id, endpoint_id, due_at)
+     select e.id, n.id, e.created_at from endpoint n join event e on e.position <@ n.ahead and gets(n, e)
+     on conflict do nothing`,
+  )
   await db.query(
     `update endpoint set ahead = ahead - int8multirange(int8range(null, (select max(position) from event), '[]'))`,
   )
@@ -85,8 +89,10 @@ export const deliveries = (db: Queryable, endpoint: { id: string }) =>
      from (
        select event_id, endpoint_id, state, attempts, manual, due_at from delivery
        union all
-       select event_id, endpoint_id, 'waiting', attempts, false, due_at from waiting_deliveries() w
-       where not exists (select from delivery d where d.event_id = w.event_id and d.endpoint_id = w.endpoint_id)
+       select e.id, n.id, 'waiting', 0, false, e.created_at
+       from endpoint n
+       join event e on e.position <@ n.ahead and gets(n, e)
+       where not exists (select from delivery d where d.event_id = e.id and d.endpoint_id = n.id)
      ) d
      join event e on e.id = d.event_id
      join endpoint p on p.id = d.endpoint_id

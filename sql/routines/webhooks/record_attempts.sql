@@ -47,7 +47,9 @@ begin
     select p.event_id, p.endpoint_id, 1, now() + make_interval(secs => p.delay)
     from passed p
     join event e on e.id = p.event_id
-    where not p.succeeded
+    join endpoint n on n.id = p.endpoint_id
+    -- The filter may have changed during the call.
+    where not p.succeeded and gets(n, e)
     order by p.event_id
     on conflict do nothing
   )
