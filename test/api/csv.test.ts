@@ -3,9 +3,8 @@ import { type IncomingHttpHeaders, request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
-import { startTestApp } from '../support/app.ts'
 import { workout } from '../support/event-lists.ts'
-import { body, createUser, heartRate, importBody, iso, oneEngine, record, startImports, steps } from '../support/sdk.ts'
+import { body, createUser, heartRate, importBody, iso, oneEngine, record, sharedApp, steps } from '../support/sdk.ts'
 import { stage } from '../support/sleep.ts'
 
 const NOON = Date.UTC(2026, 1, 24, 12)
@@ -25,8 +24,7 @@ function parsed(text: string): string[][] {
 }
 
 oneEngine(t, 'lists as CSV', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  await startImports(t, app)
+  const app = await sharedApp(engine)
   const user = await createUser(app)
   await app.request('PATCH', `/api/v1/users/${user}`, { body: { first_name: FORMULA, last_name: 'Ada, "the runner"' } })
   const source = { name: FORMULA, deviceModel: 'Watch7,5', deviceType: 'watch' }

@@ -2,10 +2,9 @@
 import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { seriesByName } from '../../server/catalogue/series.ts'
-import { startTestApp } from '../support/app.ts'
 import { allEvents } from '../support/event-lists.ts'
 import { storedMeals } from '../support/events.ts'
-import { body, createUser, heartRate, importBody, oneEngine, PHONE, startImports } from '../support/sdk.ts'
+import { body, createUser, heartRate, importBody, oneEngine, PHONE, sharedApp } from '../support/sdk.ts'
 
 /** Amounts by type, in order of the types. */
 const sorted = (amounts: Record<string, number>) => Object.entries(amounts).sort(([a], [b]) => (a < b ? -1 : 1))
@@ -23,8 +22,7 @@ const phone = {
 }
 
 oneEngine(t, 'meals and cycles', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  await startImports(t, app)
+  const app = await sharedApp(engine)
   const userOfPhone = async () => {
     const user = await createUser(app)
     await importBody(app, user, body([heartRate(NOON, 60, { source: PHONE })]))

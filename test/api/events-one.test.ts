@@ -1,8 +1,7 @@
 // One workout or night with everything that is stored of it.
 import t from 'tap'
-import { startTestApp } from '../support/app.ts'
 import { allEvents, statistic, workout, workoutBody } from '../support/event-lists.ts'
-import { body, createUser, heartRate, importBody, iso, oneEngine, startImports } from '../support/sdk.ts'
+import { body, createUser, heartRate, importBody, iso, oneEngine, sharedApp } from '../support/sdk.ts'
 import { sleepBody, stage } from '../support/sleep.ts'
 
 const NOON = Date.UTC(2026, 1, 24, 12)
@@ -11,8 +10,7 @@ const HOUR_MS = 60 * MINUTE_MS
 const NOBODY = '00000000-0000-4000-8000-000000000000'
 
 oneEngine(t, 'one event', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  await startImports(t, app)
+  const app = await sharedApp(engine)
   const [ada, ben] = [await createUser(app), await createUser(app)]
   const ask = (user: string, path: string, options = {}) =>
     app.request('GET', `/api/v1/users/${user}/events/${path}`, options)

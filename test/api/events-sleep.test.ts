@@ -4,10 +4,10 @@ import t from 'tap'
 import { type DeviceType, deviceTypeRanks, deviceTypes } from '../../server/catalogue/devices.ts'
 import { providerByName, providers } from '../../server/catalogue/providers.ts'
 import { parseZoneOffset } from '../../server/time.ts'
-import { startTestApp, type TestApp } from '../support/app.ts'
+import type { TestApp } from '../support/app.ts'
 import { allEvents, getEvents } from '../support/event-lists.ts'
 import { competing } from '../support/recomputed/competing.ts'
-import { createUser, importBody, oneEngine, PHONE, type SdkRecord, startImports, WATCH } from '../support/sdk.ts'
+import { createUser, importBody, oneEngine, PHONE, type SdkRecord, sharedApp, WATCH } from '../support/sdk.ts'
 import { sleepBody, stage } from '../support/sleep.ts'
 
 const MIN = 60_000
@@ -45,8 +45,7 @@ interface Session {
 }
 
 oneEngine(t, 'sleep', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  await startImports(t, app)
+  const app = await sharedApp(engine)
   const starts = async (user: string, query = {}) =>
     (await allEvents(app, user, 'sleep', query)).map(({ start_time }) => start_time.slice(5, 16))
 

@@ -3,7 +3,6 @@ import { unpack } from 'msgpackr'
 import t from 'tap'
 import { seriesNames } from '../../server/catalogue/series.ts'
 import { shortened } from '../../server/errors.ts'
-import { startTestApp } from '../support/app.ts'
 import {
   body,
   createUser,
@@ -13,7 +12,7 @@ import {
   PHONE,
   record,
   type SdkRecord,
-  startImports,
+  sharedApp,
   steps,
   storedSamples,
   timeseries,
@@ -48,8 +47,7 @@ interface Item {
 }
 
 oneEngine(t, 'timeseries', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  await startImports(t, app)
+  const app = await sharedApp(engine)
   const user = await createUser(app)
   const other = await createUser(app)
   const records = [

@@ -15,6 +15,7 @@ import {
   record,
   rowVersions,
   type SdkRecord,
+  sharedApp,
   startImports,
   storedSamples,
 } from '../support/sdk.ts'
@@ -34,8 +35,7 @@ const mindful = (id: string | null, from: number, to: number, fields: SdkRecord 
 const nothing = { inserted: 0, updated: 0, unchanged: 0, duplicates: 0, ignored_type: 0, dropped_count: 0 }
 
 oneEngine(t, 'a mindful session is stored beside the samples of its upload', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  await startImports(t, app)
+  const app = await sharedApp(engine)
   const content = await readFile(new URL('../samples/apple-heart-rate-batch.json', import.meta.url), 'utf8')
   const user = await createUser(app)
   const first = await importBody(app, user, content)
@@ -58,8 +58,7 @@ oneEngine(t, 'a mindful session is stored beside the samples of its upload', asy
 })
 
 oneEngine(t, 'a session that comes again with other times is the same one', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  await startImports(t, app)
+  const app = await sharedApp(engine)
   const user = await createUser(app)
   const rows = () =>
     app.db.query<{ id: string; external_id: string | null; start: number; end: number }>(

@@ -17,6 +17,7 @@ import {
   record,
   rowVersions,
   type SdkRecord,
+  sharedApp,
   startImports,
   storedSamples,
 } from '../support/sdk.ts'
@@ -104,8 +105,7 @@ oneEngine(t, 'cycles follow from what the phone sends', async (t, engine) => {
 })
 
 oneEngine(t, 'cycles of Android follow from flow, periods and tests', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  await startImports(t, app)
+  const app = await sharedApp(engine)
   const user = await createUser(app)
   const android = (records: SdkRecord[]) => body(records, { provider: 'health_connect' })
   const at = (day: number) => APRIL + (day - 1) * DAY_MS
@@ -154,8 +154,7 @@ oneEngine(t, 'cycles of Android follow from flow, periods and tests', async (t, 
 })
 
 oneEngine(t, 'a cycle stays the same row while it grows, and goes with its days', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  await startImports(t, app)
+  const app = await sharedApp(engine)
   const user = await createUser(app)
   const rows = () =>
     app.db.query<{ id: string; external_id: string; period_length: number }>(

@@ -23,6 +23,7 @@ import {
   record,
   rowVersions,
   type SdkRecord,
+  sharedApp,
   startImports,
   storedSamples,
   WATCH,
@@ -53,8 +54,7 @@ const eaten = async (app: TestApp, user: string) => ({
 })
 
 oneEngine(t, 'meals of both platforms are stored with what was eaten', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  await startImports(t, app)
+  const app = await sharedApp(engine)
   const apple = { provider: 'apple', source: 'MyFitnessPal', meal_type: 'breakfast', zone: null }
   const noon = { start_at: '2025-05-06T10:30:00Z', end_at: '2025-05-06T10:30:00Z' }
   const cases: { name: string; meals: StoredMeal[]; samples: string[]; items: number; saved: number }[] = [
@@ -139,8 +139,7 @@ oneEngine(t, 'meals of both platforms are stored with what was eaten', async (t,
 })
 
 oneEngine(t, 'every nutrient belongs to its meal, and is a sample without one', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  await startImports(t, app)
+  const app = await sharedApp(engine)
   const wireTypes = (table: ReadonlyMap<string, RecordKind>) =>
     [...table].flatMap(([type, kind]) =>
       typeof kind === 'object' && 'series' in kind && isNutrient(kind.series) ? [{ type, kind }] : [],
@@ -206,8 +205,7 @@ const asRecord = ({ meal: parent, id, tail, hour, value, phone }: Eaten) =>
   })
 
 oneEngine(t, 'meals are the same however their records are cut into uploads, and in any order', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  await startImports(t, app)
+  const app = await sharedApp(engine)
   const nutrient = fc.record({
     meal: fc.constantFrom('a', 'b', 'c', 'd'),
     id: fc.option(fc.constantFrom('1', '2', '3', '4', '5'), { freq: 4 }),
@@ -259,8 +257,7 @@ oneEngine(t, 'meals are the same however their records are cut into uploads, and
 })
 
 oneEngine(t, 'a meal that was edited is what it was edited to', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  await startImports(t, app)
+  const app = await sharedApp(engine)
   const user = await createUser(app)
   const titled = (title: string, fields: SdkRecord = {}) =>
     meal('m', { metadata: { title, mealType: 'Lunch' }, ...fields })
@@ -298,8 +295,7 @@ oneEngine(t, 'a meal that was edited is what it was edited to', async (t, engine
 })
 
 oneEngine(t, 'meals of one instant stay apart, and what names none of them keeps its sample', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  await startImports(t, app)
+  const app = await sharedApp(engine)
   const user = await createUser(app)
   const own = child(null, 'own', 'Protein', 5)
   const a = child('a', 'pa', 'Protein', 7)
@@ -336,8 +332,7 @@ oneEngine(t, 'meals of one instant stay apart, and what names none of them keeps
 })
 
 oneEngine(t, 'what the platform deletes goes', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  await startImports(t, app)
+  const app = await sharedApp(engine)
   const user = await createUser(app)
   const target = { userId: user, provider: 'apple' }
   const remove = (...ids: string[]) => app.db.transaction((tx) => deleteMeals(tx, target, ids))
@@ -410,8 +405,7 @@ oneEngine(t, 'many meals take as long as they are many, after few', async (t, en
 })
 
 oneEngine(t, 'a meal of any number of nutrients is a meal', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  await startImports(t, app)
+  const app = await sharedApp(engine)
   const user = await createUser(app)
   const many = Array.from({ length: MANY }, (_, n) =>
     record('HKQuantityTypeIdentifierDietaryProtein', NOON + (n % 500) * 1000, 0.1, { id: `n${n}`, parentId: 'm' }),

@@ -16,6 +16,7 @@ import {
   oneEngine,
   record,
   type SdkRecord,
+  sharedApp,
   startImports,
   storedSamples,
 } from '../support/sdk.ts'
@@ -119,8 +120,7 @@ async function send(app: TestApp, user: string, { items = [], deleted = [], dele
 }
 
 oneEngine(t, 'what was received under two ids', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  await startImports(t, app)
+  const app = await sharedApp(engine)
   const storedOf = async (user: string) => {
     const rows = await Promise.all(names.map((name) => app.db.query<{ id: string }>(kinds[name]?.stored ?? '', [user])))
     return new Map(names.map((name, index) => [name, (rows[index] ?? []).map(({ id }) => id)]))

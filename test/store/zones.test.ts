@@ -1,7 +1,7 @@
 // Records without a zone offset take that of the nearest record that has one, and answers show it as used.
 import t from 'tap'
-import { startTestApp, type TestApp } from '../support/app.ts'
-import { body, createUser, heartRate, importBody, oneEngine, startImports, steps } from '../support/sdk.ts'
+import type { TestApp } from '../support/app.ts'
+import { body, createUser, heartRate, importBody, oneEngine, sharedApp, steps } from '../support/sdk.ts'
 
 const HOUR = 3_600_000
 const DAY = Date.parse('2026-05-04T00:00:00Z')
@@ -17,8 +17,7 @@ const zones = async (app: TestApp, user: string, type = 80) =>
   ).map(([zone]) => zone)
 
 oneEngine(t, 'zones', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  await startImports(t, app)
+  const app = await sharedApp(engine)
   const send = (user: string, records: unknown[], fields = {}) => importBody(app, user, body(records, fields))
   const without = (hour: number, value = 5) => steps(at(hour), value, { zoneOffset: null })
   const beat = (hour: number, zoneOffset: string | null) => heartRate(at(hour), 60, { zoneOffset })

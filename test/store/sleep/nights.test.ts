@@ -1,6 +1,6 @@
 // Nights that a provider gives as a whole: rows that keep their ids, what goes with them, and what stays deleted.
 import t from 'tap'
-import { startTestApp, type TestApp } from '../../support/app.ts'
+import type { TestApp } from '../../support/app.ts'
 import {
   batchOf,
   type CloudUser,
@@ -13,7 +13,7 @@ import {
   TEN,
   write,
 } from '../../support/given.ts'
-import { importBody, oneEngine, startImports, storedSamples } from '../../support/sdk.ts'
+import { importBody, oneEngine, sharedApp, storedSamples } from '../../support/sdk.ts'
 import { sleepBody, stage } from '../../support/sleep.ts'
 
 /** Sessions as `id from until asleep nap`, in minutes after ten and minutes; ids by their first occurrence. */
@@ -35,8 +35,7 @@ function sessionsOf(app: TestApp) {
 const asleep = (minutes: number) => ({ asleepS: minutes * 60 })
 
 oneEngine(t, 'nights', async (t, engine) => {
-  const app = await startTestApp(t, engine)
-  await startImports(t, app)
+  const app = await sharedApp(engine)
   const give = (user: CloudUser, ...nights: ReturnType<typeof night>[]) =>
     write(app, user, batchOf({ nights }), { feed: true })
   const gone = (user: CloudUser, ...ids: string[]) =>
