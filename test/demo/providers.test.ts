@@ -13,7 +13,7 @@ const PASSWORD = 'correct horse battery staple'
 t.test('people of the simulator come with their providers, and go', async (t) => {
   const [engine] = engines()
   if (!engine) throw new Error('no engine')
-  const simulator = await play(t, { people: 1, days: 20, at: Date.now() })
+  const simulator = await play(t, { people: 1, days: runs(4, 20), at: Date.now() })
   const settings = { ...simulator.env, PORT: String(await freePort()) }
   const { url } = await startService(t, { ...onDatabase(await createTestDatabase(t, engine)), ...settings })
   const api = openApi(url, await logIn(url, 'admin@localhost', PASSWORD))

@@ -483,7 +483,7 @@ oneEngine(t, 'workouts', async (t, engine) => {
       minutes: fc.constantFrom(0, 60, 120),
       kcal: fc.integer({ min: 1, max: 3 }),
     })
-    const histories = fc.sample(fc.array(item, { minLength: 1, maxLength: 7 }), { numRuns: runs(4, 25) })
+    const histories = fc.sample(fc.array(item, { minLength: 1, maxLength: 7 }), { numRuns: runs(2, 25) })
     for (const history of histories) {
       const workouts = history.map(({ id, minutes, kcal }) => run(id, minutes, 30, energy(kcal)))
       const [together, apart, halves] = [await createUser(app), await createUser(app), await createUser(app)]
@@ -560,7 +560,7 @@ oneEngine(t, 'workouts', async (t, engine) => {
         unit: null,
       })),
     })
-    const count = runs(500, 2_000)
+    const count = runs(150, 2_000)
     const thousands = Array.from({ length: count }, (_, n) => run(`w-${n}`, -60 * n, 30, statistics(n)))
     const seconds = async (what: string, expected: object) => {
       const started = performance.now()

@@ -11,7 +11,7 @@ import { runs } from '../../support/thorough.ts'
 import { openTestDatabase } from '../../support/webhooks.ts'
 
 const PEOPLE = runs(1, 2)
-const DAYS = runs(3, 4)
+const DAYS = runs(2, 4)
 
 oneEngine(t, 'people are connected, and their data is there; no secret is anywhere', async (t, engine) => {
   const simulator = await play(t, { now: Date.now, people: PEOPLE, days: DAYS })

@@ -78,7 +78,7 @@ oneEngine(t, 'sleep is closed', async (t, engine) => {
 
   await t.test('once, by any number of processes, and not while an import changes it', async (t) => {
     const user = await createUser(app)
-    const count = runs(60, 300)
+    const count = runs(20, 300)
     const days = Array.from({ length: count }, (_, day) => minutesAgo(1440 * (day + 1), 1440 * (day + 1) - 400))
     await send(user, days)
     await later(user, 11)
@@ -161,7 +161,7 @@ oneEngine(t, 'sleep is closed while users are deleted', async (t, engine) => {
   })
 
   await t.test('by several at once, many times', async (t) => {
-    const users = await sleepers(runs(12, 24))
+    const users = await sleepers(runs(6, 24))
     const before = await told()
     const kept = users.filter((_, index) => index % 2 === 1)
     let deleting = true
