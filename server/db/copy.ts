@@ -1,7 +1,5 @@
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import type { PoolClient } from 'pg'
-import { from as copyFrom } from 'pg-copy-streams'
+import type { Duplex } from 'node:stream'
+import type { PoolClient, Submittable } from 'pg'
 import { NO_ZONE, type SampleColumns } from '../batch/columns.ts'
 
 // Binary COPY format of the PostgreSQL manual ("COPY", binary format): signature, flags, header extension length.
@@ -68,7 +66,66 @@ export function encodeSamples(batches: readonly SampleColumns[], sourceIds: read
 }
 
 /** Sends an encoded COPY into a table of the open transaction. Throws what PostgreSQL reports. */
-export async function copyInto(client: PoolClient, table: string, encoded: Buffer): Promise<void> {
-  const stream = client.query(copyFrom(`copy ${table} from stdin (format binary)`))
-  await pipeline(Readable.from([encoded], { objectMode: false }), stream)
+export function copyInto(client: PoolClient, table: string, encoded: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const done = (error: Error | undefined) => (error ? reject(error) : resolve())
+    client.query(new CopyStatement(`copy ${table} from stdin (format binary)`, encoded, done))
+  })
+}
+
+/** Of a longer COPY as much goes into one message, all of which the server holds in memory. */
+const MESSAGE_BYTES = 256 * 1024
+const COPY_DATA = 0x64
+const COPY_DONE = Buffer.from('c\0\0\0\x04', 'latin1')
+
+/** What the driver's connection writes. */
+interface Connection {
+  stream: Duplex
+  query(text: string): void
+}
+
+/**
+ * A COPY for the driver to submit, in one go: a server that refuses the statement passes over the rows behind it
+ * (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-COPY), so there is no need to wait until it asks for
+ * them.
+ */
+class CopyStatement implements Submittable {
+  /** Read by those who listen to statements. */
+  readonly text: string
+  readonly #encoded: Buffer
+  readonly #done: (error: Error | undefined) => void
+
+  constructor(text: string, encoded: Buffer, done: (error: Error | undefined) => void) {
+    this.text = text
+    this.#encoded = encoded
+    this.#done = done
+  }
+
+  submit(connection: unknown): void {
+    const { stream } = connection as Connection
+    stream.cork()
+    ;(connection as Connection).query(this.text)
+    for (let at = 0; at < this.#encoded.length; at += MESSAGE_BYTES) {
+      const piece = this.#encoded.subarray(at, at + MESSAGE_BYTES)
+      const head = Buffer.allocUnsafe(5)
+      head[0] = COPY_DATA
+      head.writeUInt32BE(piece.length + 4, 1)
+      stream.write(head)
+      stream.write(piece)
+    }
+    stream.write(COPY_DONE)
+    stream.uncork()
+  }
+
+  handleCopyInResponse(): void {}
+
+  handleCommandComplete(): void {}
+
+  handleError(error: Error): void {
+    this.#done(error)
+  }
+
+  handleReadyForQuery(): void {
+    this.#done(undefined)
+  }
 }

@@ -1,6 +1,7 @@
 import '../db/columns.test.ts'
 import '../db/compress.test.ts'
 import '../db/connections.test.ts'
+import '../db/copy.test.ts'
 import '../db/opened.test.ts'
 import '../db/replicas.test.ts'
 import '../db/revisions.test.ts'
