@@ -29,12 +29,13 @@ export interface Threads {
 }
 
 /**
- * Hands a buffer over instead of copying it, unless it is a piece of a larger one. The caller cannot use it afterwards.
+ * Hands buffers over instead of copying them, but for those that are a piece of a larger one. The caller cannot use them
+ * afterwards.
  */
-function transferable(bytes: Uint8Array): ArrayBuffer[] {
-  const { buffer } = bytes
-  return buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength ? [buffer] : []
-}
+const transferable = (pieces: readonly Uint8Array[]): ArrayBuffer[] =>
+  pieces.flatMap(({ buffer, byteLength }) =>
+    buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [],
+  )
 
 /** The callers bound how many wait here: the API by the memory of bodies, imports by their number. */
 const WITHOUT_END = { waiting: Number.POSITIVE_INFINITY, waitMs: 2 ** 31 - 1, retrySeconds: 5 }
@@ -62,8 +63,10 @@ export function startThreads(count = threadCount()): Threads {
   const most = Math.max(1, count - 1)
   const large = new Gate({ what: 'uploads', capacity: most, perKey: most, ...WITHOUT_END })
   const run = (task: UploadTask | ParcelTask, filename: string) => {
-    const read = () => pool.run(task, { filename, transferList: transferable(task.bytes) })
-    return task.bytes.length > smallBodyBytes(task.encoding) ? large.run('', read) : read()
+    const pieces = [task.bytes].flat()
+    const read = () => pool.run(task, { filename, transferList: transferable(pieces) })
+    const size = pieces.reduce((sum, { byteLength }) => sum + byteLength, 0)
+    return size > smallBodyBytes(task.encoding) ? large.run('', read) : read()
   }
   return {
     readUpload: (task) => run(task, `${workers}sdk-upload.ts`),

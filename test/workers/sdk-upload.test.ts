@@ -42,6 +42,26 @@ t.test('the same upload is the same in every encoding, and as it is stored', asy
   t.strictSame(again.batch, first.batch, 'read from the store')
 })
 
+t.test('an upload in pieces is the same, also after another one', async (t) => {
+  const one = Buffer.from(JSON.stringify(body([heartRate(NOON, 60, { source: { name: 'Größe ’ 心 😀' } })])))
+  const other = Buffer.from(JSON.stringify(body([heartRate(NOON - 1000, 70), heartRate(NOON, 80)])))
+  const large = Buffer.concat([one, Buffer.alloc(3 * 1024 * 1024, ' ')])
+  const piecesOf = (bytes: Buffer, size: number) =>
+    Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) => bytes.subarray(at * size, (at + 1) * size))
+  for (const size of [1, 7, 100, one.length - 1, one.length]) {
+    const expected = accepted(read(one))
+    const first = accepted(read(one, { bytes: piecesOf(one, size) }))
+    const second = accepted(read(other, { bytes: piecesOf(other, size) }))
+    t.strictSame(first, expected, `pieces of ${size}`)
+    t.strictSame(second, accepted(read(other)))
+    t.equal(brotliDecompressSync(first.stored).toString(), one.toString())
+  }
+  const longer = accepted(read(large, { bytes: piecesOf(large, 65_536) }))
+  t.strictSame(longer, accepted(read(large)), 'longer than the memory that is kept')
+  const zipped = gzipSync(one)
+  t.strictSame(accepted(read(zipped, { bytes: piecesOf(zipped, 9), encoding: 'gzip' })), accepted(read(one)))
+})
+
 t.test('a stored upload keeps the provider it was accepted for', async (t) => {
   const content = body([heartRate(NOON, 60, { type: 'HEART_RATE' })], { provider: 'samsung' })
   const first = accepted(read(content, { queryProvider: 'google' }))

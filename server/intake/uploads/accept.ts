@@ -118,9 +118,9 @@ async function acceptBody(means: Means, upload: IncomingUpload, body: ReadBody):
 }
 
 /** Has a thread read the body. @throws AppError too_large, bad_request, invalid, overloaded */
-async function parsed({ gates, threads }: Means, upload: IncomingUpload, { bytes, isSmall }: ReadBody) {
+async function parsed({ gates, threads }: Means, upload: IncomingUpload, { pieces, isSmall }: ReadBody) {
   const { userId, encoding, queryProvider } = upload
-  const parse = () => threads.readUpload({ bytes, encoding, queryProvider, provider: null, nowMs: Date.now() })
+  const parse = () => threads.readUpload({ bytes: pieces, encoding, queryProvider, provider: null, nowMs: Date.now() })
   // Of large ones there are few, and they have threads of their own.
   const result = await (isSmall ? gates.parses.run(userId, parse) : parse())
   if (!result.ok) throw refusal(result)

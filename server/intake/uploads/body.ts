@@ -17,7 +17,8 @@ export interface IncomingBody {
 
 /** A body in memory. */
 export interface ReadBody {
-  bytes: Buffer
+  /** Put together where they are read: each piece has memory of its own, which is handed over to a thread. */
+  pieces: Uint8Array[]
   /** Hash input besides the bytes: their compression, and the provider named in the query. */
   sha256: Buffer
   isSmall: boolean
@@ -74,27 +75,54 @@ export async function readBody(upload: IncomingBody, gates: Gates, limits: Limit
     forget()
     throw error instanceof AppError ? error : errors.badRequest('The request body ended early.')
   }
-  return { bytes: incomingBytes.all(), sha256: hash.digest(), isSmall, forget }
+  return { pieces: incomingBytes.all(), sha256: hash.digest(), isSmall, forget }
 }
 
-/** Collects a body; one of an announced length goes piece by piece into its place, so that it is never there twice. */
+/** Smaller pieces share memory: every handover costs a moment, however small it is. */
+const SHARED_BYTES = 32 * 1024
+
+/**
+ * Collects a body as it comes, without copying it. What would stay here until a garbage collection is handed over, since
+ * memory outside of the heap makes these frequent: they took a tenth of the time of uploads.
+ */
 class IncomingBytes {
   size = 0
-  readonly #whole: Buffer | undefined
-  readonly #chunks: Buffer[] = []
+  readonly #announced: number
+  readonly #pieces: Uint8Array[] = []
+  /** Small pieces, and how much there is of them. */
+  #shared: Buffer | undefined
+  #sharedSize = 0
 
-  constructor(announced: number | undefined) {
-    // Of its own, since it is handed over to a thread.
-    this.#whole = announced === undefined ? undefined : Buffer.allocUnsafeSlow(announced)
+  constructor(announced = Number.POSITIVE_INFINITY) {
+    this.#announced = announced
   }
 
   add(chunk: Buffer): void {
-    if (this.#whole) chunk.copy(this.#whole, this.size)
-    else this.#chunks.push(chunk)
+    if (chunk.length >= SHARED_BYTES && chunk.length === chunk.buffer.byteLength) {
+      this.#endShared()
+      this.#pieces.push(chunk)
+    } else this.#share(chunk)
     this.size += chunk.length
   }
 
-  all(): Buffer {
-    return this.#whole ? this.#whole.subarray(0, this.size) : Buffer.concat(this.#chunks, this.size)
+  all(): Uint8Array[] {
+    this.#endShared()
+    return this.#pieces
+  }
+
+  #share(chunk: Buffer): void {
+    if (this.#sharedSize + chunk.length > (this.#shared?.length ?? 0)) {
+      this.#endShared()
+      const most = Math.min(2 * SHARED_BYTES, this.#announced - this.size)
+      this.#shared = Buffer.allocUnsafeSlow(Math.max(most, chunk.length))
+    }
+    this.#sharedSize += chunk.copy(this.#shared as Buffer, this.#sharedSize)
+  }
+
+  #endShared(): void {
+    const shared = this.#shared?.subarray(0, this.#sharedSize)
+    if (shared) this.#pieces.push(shared.length === this.#shared?.length ? shared : new Uint8Array(shared))
+    this.#shared = undefined
+    this.#sharedSize = 0
   }
 }
