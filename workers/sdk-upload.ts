@@ -13,7 +13,11 @@ export const UPLOAD_LIMIT_BYTES = 32 * 1024 * 1024
 export type ContentEncoding = 'identity' | 'gzip' | 'deflate' | 'br'
 
 // Level 1: 0.9 ms for a body of 1.3 MB and smaller than gzip's level 1, which takes 2.7 ms.
-const STORED = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
+const STORED = { [constants.BROTLI_PARAM_QUALITY]: 1 }
+
+/** A body as it is stored. Mostly it fits into one piece of this size: piece by piece takes a fifth longer. */
+const compressed = (body: Uint8Array) =>
+  brotliCompressSync(body, { params: STORED, chunkSize: Math.max(1024, Math.ceil(body.length / 8)) })
 
 /** The task of the thread: bytes as received, in one piece or several, and the provider named in the query, if any. */
 export interface UploadTask {
@@ -77,7 +81,7 @@ export function readUpload(task: UploadTask): UploadResult {
     },
     batch: readSdkBatch(parsed, provider, task.nowMs),
     // A copy, since a small result is a piece of a shared buffer.
-    stored: task.provider ? new Uint8Array() : new Uint8Array(brotliCompressSync(decoded, STORED)),
+    stored: task.provider ? new Uint8Array() : new Uint8Array(compressed(decoded)),
     decodedBytes: decoded.byteLength,
   }
 }
