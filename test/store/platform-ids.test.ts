@@ -1,5 +1,6 @@
 // What is received under several platform ids stays until the last of them is deleted, whatever kind of event it is.
 import fc from 'fast-check'
+import pg from 'pg'
 import t from 'tap'
 import type { Transaction } from '../../server/db/database.ts'
 import { deleteMeals } from '../../server/store/meals.ts'
@@ -25,6 +26,8 @@ import { runs } from '../support/thorough.ts'
 
 const NOON = Date.UTC(2026, 1, 24, 12)
 const HOUR_MS = 3_600_000
+
+const { prepareValue } = (pg as unknown as { utils: { prepareValue(value: unknown): unknown } }).utils
 
 /** One thing of each kind as a platform sends it under an id, and how a reader counts what is stored of it. */
 interface Kind {
@@ -217,21 +220,28 @@ oneEngine(t, 'a deletion looks up what it deletes, among years of it', async (t,
     select d.user_id, 'apple', d.id, 200, 1, true, false, timestamptz '2020-01-01' + n * interval '1 hour', 'meal ' || n, 'item ' || n`)
   await app.db.query('vacuum analyze')
 
-  /** Pages that the statements of some work visit, and the ids it found. */
-  const visited = async (work: (tx: Transaction) => Promise<readonly string[]>) => {
+  /** Pages that the statements of some work visit, with a plan for any parameters or for these, and the ids it found. */
+  const visited = async (plan: 'force_generic_plan' | 'force_custom_plan', work: Work) => {
     let pages = 0
     let found: readonly string[] = []
+    let statements = 0
     const rolledBack = app.db.transaction(async (tx) => {
-      const client = {
-        query: async (text: string, params: unknown[]) => {
-          const { rows } = await tx.client.query(`explain (buffers, analyze, format json) ${text}`, params)
-          const { Plan: plan } = rows[0]['QUERY PLAN'][0]
-          pages += plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
-          // An explained statement has done its work already.
-          return /delete from|update /.test(text) ? { rows: [] } : tx.client.query(text, params)
-        },
-      } as unknown as Transaction['client']
-      found = await work({ ...tx, client })
+      await tx.query(`set local plan_cache_mode = ${plan}`)
+      const query = async (text: string, params: readonly unknown[] = []) => {
+        const name = `of_${plan}_${statements++}`
+        await tx.client.query(`prepare ${name} as ${text}`)
+        const values = params.map((value) => pg.escapeLiteral(String(prepareValue(value))))
+        const run = `execute ${name}${values.length > 0 ? `(${values.join(', ')})` : ''}`
+        const { rows } = await tx.client.query(`explain (buffers, analyze, format json) ${run}`)
+        const { Plan: root } = rows[0]['QUERY PLAN'][0]
+        pages += root['Shared Hit Blocks'] + root['Shared Read Blocks']
+        // An explained statement has done its work already.
+        const left = /delete from|update /.test(text) ? [] : (await tx.client.query(run)).rows
+        await tx.client.query(`deallocate ${name}`)
+        return left
+      }
+      const client = { query: async (text: string, params: unknown[]) => ({ rows: await query(text, params) }) }
+      found = await work({ ...tx, query, client } as unknown as Transaction)
       throw new Error('rolled back')
     })
     await rolledBack.catch((error: Error) => t.equal(error.message, 'rolled back'))
@@ -240,21 +250,26 @@ oneEngine(t, 'a deletion looks up what it deletes, among years of it', async (t,
   const target = { userId, provider: 'apple', scope: null, sourceIds: [] }
   const stages = async (tx: Transaction, ids: string[]) =>
     (await readStagesById(tx, target, ids)).map(({ externalId }) => externalId ?? '')
-  const looked = {
-    'a stage': await visited((tx) => stages(tx, ['stage 70'])),
-    'a session': await visited((tx) => stages(tx, ['night 1'])),
-    'parts of a workout': await visited((tx) => deleteWorkouts(tx, target, ['run 70'])),
-    'an unknown id': await visited((tx) => deleteWorkouts(tx, target, ['unknown'])),
-    'a nutrient': await visited((tx) => deleteMeals(tx, target, ['item 70'])),
+  for (const plan of ['force_custom_plan', 'force_generic_plan'] as const) {
+    const looked = {
+      'a stage': await visited(plan, (tx) => stages(tx, ['stage 70'])),
+      'a session': await visited(plan, (tx) => stages(tx, ['night 1'])),
+      'parts of a workout': await visited(plan, (tx) => deleteWorkouts(tx, target, ['run 70'])),
+      'an unknown id': await visited(plan, (tx) => deleteWorkouts(tx, target, ['unknown'])),
+      'a nutrient': await visited(plan, (tx) => deleteMeals(tx, target, ['item 70'])),
+    }
+    const found = Object.values(looked).map(({ found }) => found.length)
+    t.strictSame(found, [1, 40, 1, 0, 0], plan)
+    // All rows of a user are on 60 pages and more.
+    t.strictSame(
+      Object.entries(looked).filter(([, { pages }]) => pages > 45),
+      [],
+    )
   }
-  const found = Object.values(looked).map(({ found }) => found.length)
-  t.strictSame(found, [1, 40, 1, 0, 0])
-  // All rows of a user are on 60 pages and more.
-  t.strictSame(
-    Object.entries(looked).filter(([, { pages }]) => pages > 45),
-    [],
-  )
 })
+
+/** Work in a transaction that returns ids. */
+type Work = (tx: Transaction) => Promise<readonly string[]>
 
 /** A history of items and deletions; `-1`: without an id. */
 const anyHistory = fc.array(
