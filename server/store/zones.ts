@@ -17,33 +17,6 @@ import type { Transaction } from '../db/database.ts'
 // Where a person was: runs of records that have one zone offset, from whatever device and of whatever kind. What has no offset
 // takes that of the nearest record (contract 12.2).
 
-/**
- * Of each of some providers the stored runs that begin in [lo, hi] (seconds), the last one before and the first one after.
- * Runs of a provider do not overlap, so of those that begin earlier only the last one can reach lo.
- */
-const RUNS_SQL = `
-  select r.provider, date_part('epoch', r.lo) * 1000, date_part('epoch', r.hi) * 1000, r.zone_offset_min
-  from unnest($2::text[]) p (provider)
-  cross join lateral (
-    (
-      select z.* from zone_run z
-      where z.user_id = $1 and z.provider = p.provider and z.lo < to_timestamp($3)
-      order by z.lo desc
-      limit 1
-    )
-    union all
-    select z.* from zone_run z
-    where z.user_id = $1 and z.provider = p.provider and z.lo >= to_timestamp($3) and z.lo <= to_timestamp($4)
-    union all
-    (
-      select z.* from zone_run z
-      where z.user_id = $1 and z.provider = p.provider and z.lo > to_timestamp($4)
-      order by z.lo
-      limit 1
-    )
-  ) r
-  order by r.provider, r.lo`
-
 /** A time and a user's providers, of which runs are read; epoch ms. */
 interface Where {
   userId: string
@@ -54,12 +27,10 @@ interface Where {
 
 /** The stored runs of each provider in and next to a range. */
 async function storedRuns(tx: Transaction, { userId, providers, loMs, hiMs }: Where): Promise<ZoneRun[][]> {
-  const rows = await tx.rows<[provider: string, lo: number, hi: number, zone: number]>(RUNS_SQL, [
-    userId,
-    providers,
-    loMs / 1000,
-    hiMs / 1000,
-  ])
+  const rows = await tx.rows<[provider: string, lo: number, hi: number, zone: number]>(
+    "select provider, date_part('epoch', lo) * 1000, date_part('epoch', hi) * 1000, zone_offset_min from zone_runs($1, $2, $3, $4)",
+    [userId, providers, loMs / 1000, hiMs / 1000],
+  )
   return providers.map((provider) =>
     rows
       .filter(([of]) => of === provider)
