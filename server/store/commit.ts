@@ -43,6 +43,7 @@ export interface Outcome {
 
 // Changed nights are scored soon (contract 14.2), but not with each of the uploads that extend them. The key is the
 // user's, since imports that share a key would wait for each other.
+// One that is not due soon is left alone: it runs after this transaction, and to add it again takes longer than to look.
 const SCORE_SOON_SQL = `
   select graphile_worker.add_job(
     'score_sleep',
@@ -50,6 +51,10 @@ const SCORE_SOON_SQL = `
     job_key => 'score_sleep:' || $1,
     job_key_mode => 'preserve_run_at',
     run_at => now() + interval '20 seconds'
+  )
+  where not exists (
+    select from graphile_worker.jobs j
+    where j.key = 'score_sleep:' || $1 and j.locked_at is null and j.attempts = 0 and j.run_at > now() + interval '10 seconds'
   )`
 
 /** Whose batch is written, and how. */

@@ -7,9 +7,17 @@ language sql stable
 as $$ select local_day(now(), null) - 366 $$;
 
 -- Notes outdated scores of a category of a user from one day to another: those of days that had one, and the missing ones
--- of recent days.
+-- of recent days. Every night that arrives is noted, so the plan for a few is made once: that takes longer than to run it. One
+-- for many is made for them.
 create or replace function note_scores_due(user_ids uuid[], categories text[], first_days int4[], last_days int4[]) returns void
-language sql as $$
+language plpgsql
+set plan_cache_mode = auto
+as $$
+#variable_conflict use_column
+begin
+  perform set_config(
+    'plan_cache_mode', case when cardinality(user_ids) <= 64 then 'force_generic_plan' else 'force_custom_plan' end, true
+  );
   with noted as (
     select k.user_id, k.category, r.days
     from (
@@ -42,7 +50,8 @@ language sql as $$
   cross join lateral generate_series(lower(n.days), upper(n.days) - 1) g (day)
   left join scored s on s.user_id = n.user_id and s.category = n.category and s.day = g.day
   where s.day is not null or g.day >= first_scored_day()
-  on conflict (user_id, category, day) do update set scored = true where excluded.scored and not d.scored
+  on conflict (user_id, category, day) do update set scored = true where excluded.scored and not d.scored;
+end
 $$;
 
 -- Notes the scores that new, removed or changed sessions make outdated. The score of a night depends on the bedtimes of the
@@ -51,8 +60,11 @@ $$;
 create or replace function note_sleep_changed(
   user_ids uuid[], starts timestamptz[], ends timestamptz[], zone_offsets_min int2[]
 ) returns void
-language sql as $$
-  select note_scores_due(
+language plpgsql
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  perform note_scores_due(
     array_agg(s.user_id), array_agg(m.category), array_agg(m.first_day), array_agg(m.last_day)
   )
   from unnest(user_ids, starts, ends, zone_offsets_min) s (user_id, start_at, end_at, zone_offset_min)
@@ -61,6 +73,9 @@ language sql as $$
     values ('sleep', own.day, greatest(own.day, least(own.day + 14, local_day(now(), null) + 1))),
            ('resilience', local_day(s.start_at, null) - 1, local_day(s.end_at, null) + 8)
   ) m (category, first_day, last_day)
+  -- An upsert fires a trigger for the rows that it updates even when there are none.
+  having count(*) > 0;
+end
 $$;
 
 create or replace function note_sleep_added() returns trigger
