@@ -73,9 +73,12 @@ export interface BatchTarget {
 /** How long a batch waits for others, such as the compression of a chunk; the caller tries again later. */
 const LOCK_TIMEOUT_MS = 20_000
 
+// What it writes may get lost with the server's memory, together with everything that followed: then the upload is queued as
+// before, with its stored body, and is imported again. Whatever is committed later and waits for the disk waits for this too.
 const TRY_LOCK_SQL = `
   select pg_try_advisory_xact_lock(${ingestLockKey('$1')}) as free,
-         set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true)`
+         set_config('lock_timeout', '${LOCK_TIMEOUT_MS}', true),
+         set_config('synchronous_commit', 'off', true)`
 
 /** Ends a transaction that must leave nothing behind. */
 class RolledBack extends Error {}
