@@ -78,6 +78,7 @@ oneEngine(t, 'a probe reads a limited part of the feed', async (t, engine) => {
   await disable(db, first)
   await disable(db, second)
   await fillFeed(db, 20_000)
+  await createEndpoint(db, 'https://example.org/up-to-date', { filterTypes: ['meal.created'] })
   const read = async (counted: number, reach: number) => {
     const plan = await db.query<{ 'QUERY PLAN': string }>(`explain (analyze, buffers) ${BACKLOG}`, [counted, reach])
     const pages = Number(/Buffers: shared hit=(\d+)/.exec(plan.map((row) => row['QUERY PLAN']).join('\n'))?.[1])
