@@ -8,6 +8,7 @@ import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { verifyAccessToken } from '../../server/http/tokens.ts'
 import { CHEAP_HASHES, createTestDatabase, startTestApp, type TestAnswer, type TestApp } from '../support/app.ts'
 import { engines } from '../support/servers.ts'
+import { LOOKS_INSIDE, ofOneProcess } from '../support/several.ts'
 import { runs } from '../support/thorough.ts'
 
 const [engine] = engines()
@@ -125,7 +126,7 @@ t.test('login', async (t) => {
     t.match(text.body.detail, 'application/x-www-form-urlencoded or application/json')
   })
 
-  t.test('does the same work when there is no such account', async (t) => {
+  t.test('does the same work when there is no such account', ofOneProcess(LOOKS_INSIDE), async (t) => {
     await app.db.query('insert into developer (email, password_hash) values ($1, $2)', [
       'known@example.org',
       await passwords.hash('a password of somebody'),

@@ -11,6 +11,7 @@ import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { deriveKeys } from '../../server/http/tokens.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { engines } from '../support/servers.ts'
+import { ofOneProcess, REPLACES } from '../support/several.ts'
 
 const [engine] = engines()
 if (!engine) throw new Error('no engine')
@@ -149,34 +150,38 @@ async function play(waiting: string): Promise<Scene> {
   return { waiting, done: done.join(' '), refused: refused.sort().join(' ') }
 }
 
-t.test('who hangs up gives up its place: ninety do, and the next login is the next', async (t) => {
-  const app = await startTestApp(t, engine, BEHIND_PROXY)
-  const requests = serverSockets(t)
-  // No caller gets a turn until all have arrived and left.
-  let free = () => {}
-  const freed = new Promise<void>((resolve) => {
-    free = resolve
-  })
-  const ours = { network: '', known: true, gone: () => false }
-  const { inTurn } = app.deps.passwords
-  const held = [inTurn(ours, () => freed), inTurn(ours, () => freed)]
+t.test(
+  'who hangs up gives up its place: ninety do, and the next login is the next',
+  ofOneProcess(REPLACES),
+  async (t) => {
+    const app = await startTestApp(t, engine, BEHIND_PROXY)
+    const requests = serverSockets(t)
+    // No caller gets a turn until all have arrived and left.
+    let free = () => {}
+    const freed = new Promise<void>((resolve) => {
+      free = resolve
+    })
+    const ours = { network: '', known: true, gone: () => false }
+    const { inTurn } = app.deps.passwords
+    const held = [inTurn(ours, () => freed), inTurn(ours, () => freed)]
 
-  const clients = await Promise.all(Array.from({ length: 90 }, (_, n) => abandonedLogin(app, `203.0.113.${n}`)))
-  const answered = async (status: number) =>
-    (await app.deps.metrics.httpSeconds.get()).values
-      .filter(({ metricName, labels }) => metricName?.endsWith('_count') && labels.status === String(status))
-      .reduce((sum, { value }) => sum + value, 0)
-  t.ok(await waitUntil(async () => (await answered(503)) === 50, 60_000, 5), '40 may wait')
-  for (const client of clients) client.destroy()
-  t.ok(await waitUntil(async () => requests.every((socket) => socket.destroyed), 60_000, 5))
+    const clients = await Promise.all(Array.from({ length: 90 }, (_, n) => abandonedLogin(app, `203.0.113.${n}`)))
+    const answered = async (status: number) =>
+      (await app.deps.metrics.httpSeconds.get()).values
+        .filter(({ metricName, labels }) => metricName?.endsWith('_count') && labels.status === String(status))
+        .reduce((sum, { value }) => sum + value, 0)
+    t.ok(await waitUntil(async () => (await answered(503)) === 50, 60_000, 5), '40 may wait')
+    for (const client of clients) client.destroy()
+    t.ok(await waitUntil(async () => requests.every((socket) => socket.destroyed), 60_000, 5))
 
-  const next = login(app, HOME)
-  t.ok(await waitUntil(async () => (await answered(499)) === 40, 60_000, 5), 'they make way at once for it')
-  free()
-  t.equal(await next, 200)
-  t.equal(await answered(401), 0, 'no password of theirs was hashed')
-  await Promise.all(held)
-})
+    const next = login(app, HOME)
+    t.ok(await waitUntil(async () => (await answered(499)) === 40, 60_000, 5), 'they make way at once for it')
+    free()
+    t.equal(await next, 200)
+    t.equal(await answered(401), 0, 'no password of theirs was hashed')
+    await Promise.all(held)
+  },
+)
 
 /** The connections of all requests to this process from now on. */
 function serverSockets(t: Test): Socket[] {

@@ -15,6 +15,7 @@ import {
   startImports,
   timeseries,
 } from '../support/sdk.ts'
+import { LOOKS_INSIDE, ofOneProcess } from '../support/several.ts'
 
 const NOON = Date.UTC(2026, 1, 24, 12)
 
@@ -99,7 +100,7 @@ oneEngine(t, 'priorities', async (t, engine) => {
     t.ok((await order('providers')).some(([name, priority]: [string, number]) => name === 'oura' && priority === 9))
   })
 
-  await t.test('are changed by many at once, in any order', async (t) => {
+  await t.test('are changed by many at once, in any order', ofOneProcess(LOOKS_INSIDE), async (t) => {
     const names = PROVIDERS.slice(0, 6)
     const all = (items: string[], priority: number) =>
       call('PUT', 'providers', { priorities: items.map((provider) => ({ provider, priority })) })

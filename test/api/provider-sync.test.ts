@@ -8,6 +8,7 @@ import { startProvider } from '../support/oauth-provider.ts'
 import { askedOf, connectPerson, type Simulated, startSimulated } from '../support/people.ts'
 import { createUser, oneEngine } from '../support/sdk.ts'
 import type { Engine } from '../support/servers.ts'
+import { isOfOneProcess, REPLACES } from '../support/several.ts'
 
 const NOBODY = '00000000-0000-4000-8000-000000000000'
 const DAY_MS = 86_400_000
@@ -43,6 +44,7 @@ async function connected(t: Test, engine: Engine, settings = {}): Promise<Simula
 }
 
 oneEngine(t, 'who cannot be asked, and why', async (t, engine) => {
+  if (isOfOneProcess(t, REPLACES)) return
   const { app, user } = await connected(t, engine)
   // Nobody has registered there.
   ;(app.deps.oauth.clients as Map<string, unknown>).delete('withings')

@@ -17,6 +17,7 @@ import {
   upload,
   waitForAll,
 } from '../support/sdk.ts'
+import { COUNTS_STATEMENTS, isOfOneProcess } from '../support/several.ts'
 import { stage } from '../support/sleep.ts'
 import { hearStatements } from '../support/statements.ts'
 import { runs } from '../support/thorough.ts'
@@ -191,6 +192,7 @@ async function askAll(t: Test, app: TestApp, heard: () => string[], places: Plac
 }
 
 oneEngine(t, 'a read takes at most three statements, however much it shows', async (t, engine) => {
+  if (isOfOneProcess(t, COUNTS_STATEMENTS)) return
   const app = await startTestApp(t, engine, { outgoingWebhooksEnabled: true })
   const endpoint = await createEndpoint(app)
   const imports = await startImports(t, app)

@@ -8,6 +8,7 @@ import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { body, createUser, heartRate, importBody, oneEngine, startImports, upload, waitForAll } from '../support/sdk.ts'
 import { onDatabase, startService } from '../support/service.ts'
+import { ofOneProcess, REPLACES } from '../support/several.ts'
 import { runs } from '../support/thorough.ts'
 
 const NOON = Date.UTC(2026, 1, 24, 12)
@@ -330,7 +331,7 @@ oneEngine(t, 'following a user', async (t, engine) => {
     t.equal(client.ended(), 'no')
   })
 
-  await t.test('has a heartbeat, and ends when the key no longer counts', async (t) => {
+  await t.test('has a heartbeat, and ends when the key no longer counts', ofOneProcess(REPLACES), async (t) => {
     const third = await withFeed(await app.another(), { heartbeatMs: 20 })
     const user = await createUser(app)
     const key = (await app.request('POST', '/api/v1/developer/api-keys', { body: { name: 'x' }, auth: 'developer' }))
@@ -344,7 +345,7 @@ oneEngine(t, 'following a user', async (t, engine) => {
     t.equal(client.ended(), 'complete')
   })
 
-  await t.test('a client that does not read costs a few pages, and is dropped', async (t) => {
+  await t.test('a client that does not read costs a few pages, and is dropped', ofOneProcess(REPLACES), async (t) => {
     const another = await app.another()
     const user = await createUser(app)
     const sentBytes = countSent(t, streamPath(user))
@@ -391,7 +392,7 @@ oneEngine(t, 'following a user', async (t, engine) => {
     t.ok(numbers.every((number, index) => number === index) && numbers.length === count + 1, 'all of it, in order')
   })
 
-  await t.test('has room for so many, and gives it back', async (t) => {
+  await t.test('has room for so many, and gives it back', ofOneProcess(REPLACES), async (t) => {
     const third = await withFeed(await app.another(), { maxStreams: 2 })
     const user = await createUser(app)
     const clients = [await follow(t, third, user), await follow(t, third, user)]
@@ -405,7 +406,7 @@ oneEngine(t, 'following a user', async (t, engine) => {
     t.equal((await follow(t, third, user)).response.statusCode, 200, 'an unknown user took no place')
   })
 
-  await t.test('ends when the service stops, before it would be cut off', async (t) => {
+  await t.test('ends when the service stops, before it would be cut off', ofOneProcess(REPLACES), async (t) => {
     const service = await startService(t, onDatabase(app.databaseUrl))
     const user = await createUser(app)
     const client = await follow(t, { url: service.url, apiKey: app.apiKey }, user)

@@ -17,6 +17,7 @@ import {
   steps,
   timeseries,
 } from '../support/sdk.ts'
+import { COUNTS_STATEMENTS, ofOneProcess } from '../support/several.ts'
 import { hearStatements } from '../support/statements.ts'
 
 const MINUTE_MS = 60_000
@@ -145,22 +146,26 @@ eachEngine(t, 'buckets with their extremes', async (t, engine) => {
     t.match(without.body, /,implausible\r\n/)
   })
 
-  await t.test('costs nothing where nobody asks, and one statement where somebody does', async (t) => {
-    const heard = hearStatements(app.db.pool)
-    await ask({ resolution: '15min' })
-    t.notOk(heard().some((text) => text.includes('extreme')))
-    await ask({ resolution: '15min', include: 'extremes', provider: 'apple' })
-    t.equal(heard().filter((text) => text.includes('bucket_extremes')).length, 1)
-    for (const [query, status] of [
-      [{ include: 'extremes' }, 400],
-      [{ include: 'extremes', resolution: 'raw' }, 400],
-      [{ include: 'median', resolution: '1hour' }, 422],
-    ] as const)
-      t.equal((await timeseries(app, user, { ...range, ...query })).status, status)
-    t.strictSame((await timeseries(app, user, { ...range, include: 'extremes' })).body, {
-      detail: 'include=extremes takes a resolution other than raw.',
-    })
-  })
+  await t.test(
+    'costs nothing where nobody asks, and one statement where somebody does',
+    ofOneProcess(COUNTS_STATEMENTS),
+    async (t) => {
+      const heard = hearStatements(app.db.pool)
+      await ask({ resolution: '15min' })
+      t.notOk(heard().some((text) => text.includes('extreme')))
+      await ask({ resolution: '15min', include: 'extremes', provider: 'apple' })
+      t.equal(heard().filter((text) => text.includes('bucket_extremes')).length, 1)
+      for (const [query, status] of [
+        [{ include: 'extremes' }, 400],
+        [{ include: 'extremes', resolution: 'raw' }, 400],
+        [{ include: 'median', resolution: '1hour' }, 422],
+      ] as const)
+        t.equal((await timeseries(app, user, { ...range, ...query })).status, status)
+      t.strictSame((await timeseries(app, user, { ...range, include: 'extremes' })).body, {
+        detail: 'include=extremes takes a resolution other than raw.',
+      })
+    },
+  )
 
   const whole = (width: Width) =>
     ask({ start_time: iso(START_MS), end_time: iso(START_MS + DAY_MS), resolution: width, include: 'extremes' })

@@ -6,6 +6,7 @@ import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { startTestApp, type TestApp } from '../support/app.ts'
 import { importerOf } from '../support/sdk.ts'
 import { engines } from '../support/servers.ts'
+import { COUNTS_STATEMENTS, ofOneProcess } from '../support/several.ts'
 import { runs } from '../support/thorough.ts'
 
 const [engine] = engines()
@@ -220,25 +221,29 @@ t.test('list', async (t) => {
     t.strictSame(ids(await list(app, { sort_order: 'asc', limit: 3 })), created.slice(0, 3))
   })
 
-  t.test('asks the database once or twice, however many users and connections there are', async (t) => {
-    for (const id of created) await connect(app, id, { provider: 'oura', status: 'active', lastSyncedMs: MIDNIGHT })
-    const { query, one } = app.db
-    let statements = 0
-    app.db.query = (...args) => {
-      statements += 1
-      return query.apply(app.db, args) as never
-    }
-    app.db.one = (...args) => {
-      statements += 1
-      return one.apply(app.db, args) as never
-    }
-    t.teardown(() => Object.assign(app.db, { query, one }))
-    await list(app, { include: 'connections', limit: 10, provider: 'oura', sort_by: 'last_synced_at' })
-    t.equal(statements, 2)
-    statements = 0
-    t.equal((await list(app, { include: 'connections', limit: 100 })).total, 25)
-    t.equal(statements, 1, 'a last page needs no count')
-  })
+  t.test(
+    'asks the database once or twice, however many users and connections there are',
+    ofOneProcess(COUNTS_STATEMENTS),
+    async (t) => {
+      for (const id of created) await connect(app, id, { provider: 'oura', status: 'active', lastSyncedMs: MIDNIGHT })
+      const { query, one } = app.db
+      let statements = 0
+      app.db.query = (...args) => {
+        statements += 1
+        return query.apply(app.db, args) as never
+      }
+      app.db.one = (...args) => {
+        statements += 1
+        return one.apply(app.db, args) as never
+      }
+      t.teardown(() => Object.assign(app.db, { query, one }))
+      await list(app, { include: 'connections', limit: 10, provider: 'oura', sort_by: 'last_synced_at' })
+      t.equal(statements, 2)
+      statements = 0
+      t.equal((await list(app, { include: 'connections', limit: 100 })).total, 25)
+      t.equal(statements, 1, 'a last page needs no count')
+    },
+  )
 
   t.test('refuses what it does not know', async (t) => {
     for (const [query, type] of [

@@ -49,6 +49,10 @@ import { observeWebhooks } from '../../server/webhooks/observe.ts'
 import { undescribed } from './described.ts'
 import { exchange } from './exchange.ts'
 import type { Engine } from './servers.ts'
+import { type Service, startService, type TestAnswer, type TestRequest } from './service.ts'
+import { PROCESSES, variablesOf } from './several.ts'
+
+export type { TestAnswer, TestRequest } from './service.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -67,21 +71,7 @@ const PASSWORD_HASH = '$scrypt$ln=4,r=8,p=1$cHVsc2ViYXNlIHRlc3RzIQ$LU//oOIQp68a9
 export const CHEAP_HASHES: HashCost = { ln: 4, r: 8, p: 1 }
 const SECRET_KEY = '8d2f6c0b9e7a41d35f1c8b6a0e9d7c5b'
 
-/** The options of a request; by default `auth` is the API key. */
-export interface TestRequest {
-  /** Sent as JSON; text, bytes and forms are sent unchanged. */
-  body?: unknown
-  headers?: Record<string, string>
-  auth?: 'key' | 'developer' | 'none' | { bearer: string }
-}
-
-/** An answer, its body parsed if it is JSON. Each is checked against the API description. */
-export interface TestAnswer {
-  status: number
-  headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
-  body: any
-}
+const LIMITS_OF_LOGINS = { LOGIN_ATTEMPTS_PER_MINUTE: '10000', LOGIN_ATTEMPTS_PER_ACCOUNT: '10000' }
 
 /** Settings that a test replaces, limits on what requests hold, and how passwords are hashed. */
 type Overrides = Partial<Config> & {
@@ -264,8 +254,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
       SECRET_KEY,
       PORT: '0',
       BOOTSTRAP_API_KEY: apiKey,
-      LOGIN_ATTEMPTS_PER_MINUTE: '10000',
-      LOGIN_ATTEMPTS_PER_ACCOUNT: '10000',
+      ...LIMITS_OF_LOGINS,
     }),
     ...settings,
   }
@@ -350,11 +339,12 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
       webhookBacklog: observeWebhooks(metrics.registry, gated(db, gates.metrics)),
     }),
   }
+  const several = PROCESSES > 1 ? await startSeveral(t, databaseUrl, apiKey, overrides) : undefined
   const server = createServer(buildApp(deps).callback())
   // Longer than a test blocks the event loop: closing a connection while a request is on its way fails the request.
   server.keepAliveTimeout = 65_000
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = several?.url ?? `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const { id } = await db.one<{ id: string }>('select id from developer order by created_at limit 1')
   let signed: Promise<string> | undefined
   const token = () => {
@@ -377,6 +367,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     another: (more = {}) => startApp(t, databaseUrl, apiKey, { ...overrides, ...more }),
     close: () => {
       closing ??= (async () => {
+        if (several?.alive()) await several.stop()
         await demo.close()
         await deps.syncFeed.close()
         server.closeAllConnections()
@@ -390,6 +381,25 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
   }
   t.teardown(app.close)
   return app
+}
+
+/** Starts several processes on a database; undefined if a test replaces parts of its own. */
+async function startSeveral(t: Test, url: string, key: string, overrides: Overrides): Promise<Service | undefined> {
+  const { limits, passwords, clouds, notifying, console, identifyMs, demoDays, ...settings } = overrides
+  const parts = { limits, passwords, clouds, notifying, console, identifyMs, demoDays }
+  const replaced = Object.entries(parts).flatMap(([name, part]) => (part === undefined ? [] : [name]))
+  const variables = variablesOf(settings)
+  if (replaced.length > 0 || !variables) {
+    t.comment(`answered by one process: the test has ${replaced.join() || 'providers'} of its own`)
+    return undefined
+  }
+  const service = await startService(t, {
+    ...{ DATABASE_URL: url, SECRET_KEY, BOOTSTRAP_API_KEY: key, ROLE: 'api', ...LIMITS_OF_LOGINS },
+    ...{ ...variables, WEB_CONCURRENCY: String(PROCESSES) },
+  })
+  const all = new RegExp(`^pulsebase_processes ${PROCESSES}$`, 'm')
+  while (!all.test((await exchange(new URL('/metrics', service.url))).text));
+  return service
 }
 
 async function send(

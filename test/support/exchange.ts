@@ -1,5 +1,6 @@
 // Requests of the tests. Those of `fetch` take three times the processor time, which is most of what a small one costs.
 import { request } from 'undici'
+import { PROCESSES } from './several.ts'
 
 /** What is sent. */
 export interface Sent {
@@ -25,6 +26,8 @@ export async function exchange(url: string | URL, { method = 'GET', headers, bod
   const answer = await request(url, {
     method: method as 'GET',
     headers: Object.fromEntries(sent),
+    // A connection each: they go to one process after the other.
+    reset: PROCESSES > 1,
     ...(body !== undefined && { body: isForm ? body.toString() : body }),
   })
   const received = new Headers()

@@ -8,9 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import type { Database } from '../../server/db/database.ts'
 import { signalProcess, waitUntil } from '../../server/db/embedded/processes.ts'
-import type { TestAnswer, TestRequest } from './app.ts'
-import type { Api } from './sdk.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const START_MS = 60_000
@@ -22,6 +21,28 @@ export const THIS_RUN = { TAP_RUN: String(process.ppid) }
 export function compiledFile(file: string): string[] {
   const compiled = `.tap/compiled/${THIS_RUN.TAP_RUN}/${file.replace(/\.ts$/, '.js')}`
   return ['--import', './test/support/compiled.mjs', existsSync(ROOT + compiled) ? compiled : file]
+}
+
+/** The options of a request; by default `auth` is the API key. */
+export interface TestRequest {
+  /** Sent as JSON; text, bytes and forms are sent unchanged. */
+  body?: unknown
+  headers?: Record<string, string>
+  auth?: 'key' | 'developer' | 'none' | { bearer: string }
+}
+
+/** An answer, its body parsed if it is JSON. Each is checked against the API description. */
+export interface TestAnswer {
+  status: number
+  headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  body: any
+}
+
+/** Anything that answers requests: a `TestApp`, or a service in a separate process, whose database may be unknown. */
+export interface Api {
+  db?: Database
+  request(method: string, path: string, options?: TestRequest): Promise<TestAnswer>
 }
 
 /** A running service in a separate process group. */
