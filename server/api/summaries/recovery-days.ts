@@ -31,6 +31,7 @@ const MEANS = {
   avg_hrv_rmssd_ms: seriesId('heart_rate_variability_rmssd'),
   avg_spo2_percent: seriesId('oxygen_saturation'),
 } as const
+const FIELDS = Object.keys(MEANS) as (keyof typeof MEANS)[]
 const USED = new Set<number>([RESTING_HEART_RATE, ...Object.values(MEANS)])
 
 /** A score without a source belongs only to its provider. */
@@ -100,7 +101,7 @@ async function readPart(known: Known, asked: DaysAsked) {
   else if (days.length === most) endDay = Math.min(endDay, last - reach + 1)
   const dates = datesNear(days, reach)
   const range = { firstDay: Math.min(...dates), endDay: Math.max(...dates) + 1, most: dates.length, backward: false }
-  const nights = dates.length > 0 ? await readSleep(db, userId, range, dates) : []
+  const nights = dates.length > 0 ? await readSleep(db, userId, range, { days: dates, means: FIELDS }) : []
   const moved = moveResting(days, await restingAsleep(db, stored.filter(isResting), nights))
   const byDay = new Map(nights.map((night) => [night.day, night]))
   const sources = new Map(stored.map(({ source }) => [source.id, source]))

@@ -55,9 +55,6 @@ export async function restingAsleep(
     .flatMap(({ day, spans }) => spans.map((span) => ({ ...span, ...quartersOf(span), day })))
     .sort((a, b) => a.startMs - b.startMs || a.day - b.day)
   if (spans.length === 0 || resting.length === 0) return []
-  const dates = new Map<number, number>()
-  for (const { lo, hi, day } of spans)
-    for (let quarter = lo; quarter < hi; quarter += QUARTER_S) if (!dates.has(quarter)) dates.set(quarter, day)
   const rows = await db.rows<[place: number, quarter: number, day: number, n: number, total: number]>(QUARTERS_SQL, [
     resting.map(({ source }) => source.id),
     resting.map(({ seriesId }) => seriesId),
@@ -65,7 +62,7 @@ export async function restingAsleep(
     spans.map(({ hi }) => hi),
   ])
   return rows.flatMap(([place, quarter, day, n, total]) => {
-    const date = dates.get(quarter)
+    const date = spans.find(({ lo, hi }) => lo <= quarter && quarter < hi)?.day
     return date === undefined ? [] : [{ stored: resting[place - 1] as Stored, day, date, n, total }]
   })
 }

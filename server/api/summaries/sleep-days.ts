@@ -196,6 +196,12 @@ export interface Measured {
   manual: boolean
 }
 
+/** Local days, null for all, and means that are wanted. */
+interface Part {
+  days: readonly number[] | null
+  means: readonly (keyof Means)[]
+}
+
 /**
  * A row with what it does not show: its local day, its source with its rank, whose each of its means is, whole seconds asleep
  * without naps, and the spans (epoch ms) that its means are of.
@@ -210,16 +216,16 @@ export interface SleepDay {
 }
 
 /**
- * Reads a page of local days with sleep, nearest first, in one statement; with `days` only these. A session belongs to the day on
- * which it ended.
+ * Reads a page of local days with sleep, nearest first, in one statement; with `days` only these, and with `means` only these
+ * means. A session belongs to the day on which it ended.
  */
 export async function readSleep(
   db: Database,
   userId: string,
   asked: DaysAsked,
-  days: readonly number[] | null = null,
+  { days = null, means = Object.keys(MEANS) as (keyof Means)[] }: Partial<Part> = {},
 ): Promise<SleepDay[]> {
-  const series = Object.values(MEANS).flatMap((name) => [seriesId(name), seriesId(name) + MANUAL_OFFSET])
+  const series = means.flatMap((field) => [seriesId(MEANS[field]), seriesId(MEANS[field]) + MANUAL_OFFSET])
   const rows = await db.query<DayColumns>(SQL[asked.backward ? 'desc' : 'asc'], [
     userId,
     asked.firstDay,
