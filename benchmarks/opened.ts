@@ -2,6 +2,7 @@ import type { SampleColumns } from '../server/batch/columns.ts'
 import { compressChunks } from '../server/db/compress.ts'
 import { type Database, openDatabase } from '../server/db/database.ts'
 import { migrate } from '../server/db/migrate.ts'
+import { archive } from '../server/rollups/archive.ts'
 import { refreshRollups } from '../server/rollups/refresh.ts'
 import { applyStrategy, type Strategy } from '../server/rollups/strategy.ts'
 import { writeSamples } from '../server/store/samples.ts'
@@ -68,7 +69,14 @@ const deletePoints: Work = async (db, history, round) => {
 const deleteSource: Work = (db, { sources }, round) =>
   db.query('select delete_sources($1)', [[sources[sources.length - 1 - round]]])
 
+/** Before all of this history: so it has nothing to archive. */
+const archiveNothing: Work = async (db) => {
+  await db.query('update archival set archive_after_days = 3650')
+  while (await archive(db, Date.now()));
+}
+
 const FRESH = 'a fresh hour'
+const NOTHING = 'an archive with nothing to do'
 const GAP = 'a late hour where there was none'
 const CHANGED = 'a late hour that changes what is stored'
 
@@ -82,6 +90,7 @@ const works: Record<string, Work> = {
   'the same hour again': sync((history, round) => dayOf(history, round) + 12 * HOUR_S),
   'a deletion of two samples': deletePoints,
   'a deletion of a user': deleteSource,
+  [NOTHING]: archiveNothing,
 }
 
 /** Writes in every way to two compressed years of fifty users, which are compressed again after each write. */
@@ -90,7 +99,12 @@ export async function run(bench: Bench): Promise<Measure[]> {
   const measures: Measure[] = []
   for (const strategy of STRATEGIES) {
     const costs = await withDatabase(bench, `opened_${strategy}`, (url) => measure(bench, url, strategy))
-    const [fresh, late, changed] = [FRESH, GAP, CHANGED].map((what) => costs[what]) as [Costs, Costs, Costs]
+    const [fresh, late, changed, nothing] = [FRESH, GAP, CHANGED, NOTHING].map((what) => costs[what]) as [
+      Costs,
+      Costs,
+      Costs,
+      Costs,
+    ]
     measures.push(
       {
         id: 'O1',
@@ -104,6 +118,21 @@ export async function run(bench: Bench): Promise<Measure[]> {
         what: `batches opened by an hour that changes ÷ series and tables it touches, rollups ${strategy}`,
         values: changed.opened.map((rows) => rows / BATCH / SERIES.length / TABLES),
         target: { at: 'most', value: 1 },
+        beside: [],
+      },
+      {
+        id: 'O1',
+        what: `${NOTHING}, rollups ${strategy}, time`,
+        values: nothing.ms,
+        unit: 'ms',
+        target: { at: 'most', value: 1_000 },
+        beside: [],
+      },
+      {
+        id: 'O1',
+        what: `rows opened by ${NOTHING}, rollups ${strategy}`,
+        values: nothing.opened,
+        target: { at: 'most', value: 0 },
         beside: [],
       },
     )
