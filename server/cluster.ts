@@ -70,8 +70,9 @@ class Processes {
   startFirst(serving: (message: Serving) => void): Promise<string | undefined> {
     return new Promise((resolve) => {
       const worker = this.#fork(1)
-      const ended = () => {
-        if (!this.#stopping) resolve(NOT_STARTED)
+      // What it could not do it has said itself, unless a signal ended it.
+      const ended = (_code: number, signal: string | null) => {
+        if (!this.#stopping) resolve(signal ? `${NOT_STARTED}: ${signal} ended it` : NOT_STARTED)
       }
       worker.once('exit', ended)
       worker.on('message', (message: Message) => {
@@ -109,7 +110,7 @@ class Processes {
     worker.once('exit', async (code, signal) => {
       if (this.#stopping) return
       const waitMs = this.#backOff.afterMs(performance.now() - startedMs)
-      this.#log.error({ code, signal, pid: worker.process.pid, waitMs }, 'a process ended and is replaced')
+      this.#log.error({ code, signal, ended: worker.process.pid, waitMs }, 'a process ended and is replaced')
       await delay(waitMs)
       this.start(number)
     })

@@ -86,6 +86,8 @@ oneEngine(t, 'several processes behind one port', async (t, engine) => {
       t.notOk((await serving(service)).some((pid) => killed.includes(pid)))
       const waits = [...service.output().matchAll(/"waitMs":(\d+)/g)].map(([, waitMs]) => Number(waitMs))
       t.strictSame(waits, [1_000, 2_000, 4_000, 8_000].slice(0, PROCESSES), 'the next one later')
+      const ended = [...service.output().matchAll(/"ended":(\d+)/g)].map(([, pid]) => Number(pid))
+      t.strictSame(ended, killed, 'the log says which')
     },
   )
 
