@@ -5,10 +5,12 @@ import { deleteProviderData } from '../store/provider-data.ts'
 import { lockGrants, removeUnused } from './disconnect.ts'
 import type { OAuthParts } from './parts.ts'
 
-// Only if access is still withdrawn: a new consent since then brings its data back.
+// Only if access is still withdrawn: a new consent since then brings its data back. Of a grant that is not locked, another
+// withdrawal is due.
 const WITHDRAWN_SQL = `
   update connection set grant_id = null, updated_at = now()
   where user_id = $1 and provider = $2 and status = 'revoked' and status_reason = 'deregistration'
+    and (grant_id is null or grant_id = any ($3))
   returning id`
 
 /**
@@ -23,7 +25,7 @@ export const deleteWithdrawnTask =
       await allowMinutes(tx)
       await lockUser(tx, userId)
       const grants = await lockGrants(tx, userId, provider)
-      const withdrawn = await tx.query(WITHDRAWN_SQL, [userId, provider])
+      const withdrawn = await tx.query(WITHDRAWN_SQL, [userId, provider, grants])
       if (withdrawn.length === 0) return false
       await tx.query('select cancel_sync($1, $2)', [userId, provider])
       await removeUnused(tx, grants, false)

@@ -13,7 +13,7 @@ const REVOKE_SQL = `
   set status = 'revoked', status_reason = 'user_disconnected', grant_id = null,
       revoked_at = clock_timestamp(), updated_at = clock_timestamp()
   from (select id, status from connection where user_id = $1 and provider = $2 for update) before
-  where c.id = before.id
+  where c.id = before.id and (c.grant_id is null or c.grant_id = any ($3))
   returning c.id, c.user_id, c.provider, c.revoked_at, before.status = 'active' as ended`
 
 // An upload that waits for its import stands for a connection that is about to be created: it is then created revoked.
@@ -56,24 +56,31 @@ export async function endConnection(
   settings: EventSettings,
   { userId, provider, tellProvider }: Ending,
 ): Promise<boolean> {
-  const grants = await lockGrants(tx, userId, provider)
-  const revoke = () => tx.query<Ended>(REVOKE_SQL, [userId, provider])
-  let [row] = await revoke()
-  if (!row) {
-    // Not created if the import has done so meanwhile.
-    const created = await tx.query(CREATE_REVOKED_SQL, [userId, provider]).catch((error) => {
-      // Deleted at this moment.
-      if (violatedConstraint(error) === 'connection_user_id_fkey') throw errors.notFound('User', userId)
-      throw error
-    })
-    if (created.length > 0) return true
-    ;[row] = await revoke()
+  for (;;) {
+    const grants = await lockGrants(tx, userId, provider)
+    const [row] = await tx.query<Ended>(REVOKE_SQL, [userId, provider, grants])
+    if (row) {
+      await tx.query('select cancel_sync($1, $2)', [userId, provider])
+      await removeUnused(tx, grants, tellProvider)
+      if (row.ended) await recordRevoked(tx, settings, row, 'user_disconnected')
+      return true
+    }
+    if (await createRevoked(tx, userId, provider)) return true
+    const [stored] = await tx.query('select from connection where user_id = $1 and provider = $2', [userId, provider])
+    if (!stored) return false
+    // There was nothing to lock until an import or the first consent of the user stored it, whose grant would stay.
   }
-  if (!row) return false
-  await tx.query('select cancel_sync($1, $2)', [userId, provider])
-  await removeUnused(tx, grants, tellProvider)
-  if (row.ended) await recordRevoked(tx, settings, row, 'user_disconnected')
-  return true
+}
+
+async function createRevoked(tx: Transaction, userId: string, provider: string): Promise<boolean> {
+  try {
+    const created = await tx.query(CREATE_REVOKED_SQL, [userId, provider])
+    return created.length > 0
+  } catch (error) {
+    // Deleted at this moment.
+    if (violatedConstraint(error) === 'connection_user_id_fkey') throw errors.notFound('User', userId)
+    throw error
+  }
 }
 
 /**

@@ -1,9 +1,10 @@
 // Every way that a connection to a cloud provider ends, and what the provider is asked then (contract 3.6, 3.8, 3.9).
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import type { Transaction } from '../../server/db/database.ts'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { openLog } from '../../server/log.ts'
-import { endGrant } from '../../server/oauth/disconnect.ts'
+import { endConnection, endGrant } from '../../server/oauth/disconnect.ts'
 import { openAccessTokens } from '../../server/oauth/refresh.ts'
 import type { TestApp } from '../support/app.ts'
 import {
@@ -338,6 +339,28 @@ oneEngine(t, 'a request to end a former consent, made between a new one and its 
       [],
     ],
   ])
+})
+
+oneEngine(t, 'the first consent of a user, stored while they disconnect, leaves no grant behind', async (t, engine) => {
+  const { app, provider, users } = await start(t, engine)
+  const [ada] = users
+  let looked = false
+  const ended = await app.db.transaction((tx) => {
+    const query: Transaction['query'] = async <Row>(sql: string, values: []) => {
+      const rows = await tx.query<Row>(sql, values)
+      if (!looked && sql.includes("status <> 'active' order by id for update")) {
+        looked = true
+        await connectAccount(app, provider, ada)
+      }
+      return rows
+    }
+    const ending = { userId: ada, provider: 'polar', tellProvider: true }
+    return endConnection({ ...tx, query } as Transaction, app.deps.oauth.settings, ending)
+  })
+  t.ok(looked && ended)
+  t.strictSame(await grants(app), [])
+  t.ok(await waitUntil(async () => left(provider).length === 1, WAIT_MS, 20), 'the provider is asked to end it')
+  t.ok(await noJobs(app))
 })
 
 oneEngine(t, 'of two accounts that a user connects at the same moment one is left', async (t, engine) => {
