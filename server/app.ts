@@ -17,7 +17,7 @@ import { errorBody } from './http/error-body.ts'
 import { type FailurePage, htmlOf, PAGE_HEADERS, PAGE_TYPE, wantsPage } from './http/page.ts'
 import { mount, type Route } from './http/route.ts'
 import { SegmentRouter } from './http/segments.ts'
-import { awaitsContinue } from './http/server.ts'
+import { awaitsContinue, lacksHost } from './http/server.ts'
 
 /** A client that left during its answer, or sent something other than HTTP: not a defect of ours. */
 const CLIENT_FAULT = /^(EPIPE|ECONNRESET|ERR_STREAM_PREMATURE_CLOSE|ERR_HTTP_REQUEST_TIMEOUT|HPE_\w+)$/
@@ -65,6 +65,7 @@ function answerAndLog(deps: Dependencies) {
     ctx.res.setHeader('X-Request-Id', requestId)
     setDefaultHeaders(ctx.res)
     try {
+      if (lacksHost(ctx.req)) throw errors.badRequest('The request has no Host header.')
       await next()
     } catch (error) {
       // There is nothing to wait for from a client that sends nothing.

@@ -1,4 +1,3 @@
-import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { bootstrapAccounts } from './api/auth/bootstrap.ts'
 import { createPasswords } from './api/auth/passwords.ts'
@@ -19,7 +18,7 @@ import { openDemo } from './demo.ts'
 import type { Dependencies } from './dependencies.ts'
 import { countAnswers } from './http/answers.ts'
 import { openApiKeys } from './http/api-keys.ts'
-import { closeServer, listen } from './http/server.ts'
+import { closeServer, listen, openServer } from './http/server.ts'
 import { deriveKeys, type Keys } from './http/tokens.ts'
 import { keepBodies, NOTICE_BYTES, type NoticeBodies } from './intake/notices/bodies.ts'
 import { observeNotices } from './intake/notices/observe.ts'
@@ -248,7 +247,7 @@ async function startApi(shared: Shared): Promise<void> {
   const { config, log, closers } = shared
   let open = false
   const deps = await openDependencies(shared, () => open)
-  const server = createServer(buildApp(deps).callback())
+  const server = openServer(buildApp(deps).callback())
   closers.push(() => closeServer(server, () => log.warn('requests were cut off: they did not finish in time')))
   // Streams never end on their own.
   closers.push(() => deps.syncFeed.close())

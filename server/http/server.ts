@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { ConfigError } from '../config.ts'
@@ -20,6 +20,14 @@ const REMEDIES: Readonly<Record<string, (port: number, host: string) => ConfigEr
   ENOTFOUND: (_, host) =>
     new ConfigError('HOST', `${host} is not the name of an address: 0.0.0.0 is all of this machine`),
 }
+
+/** A server of the application, which refuses a request without a host itself: Node.js would answer with an empty body. */
+export const openServer = (application: RequestListener): Server =>
+  createServer({ requireHostHeader: false }, application)
+
+/** Whether a request lacks the header that HTTP/1.1 requires (RFC 9112, 3.2). */
+export const lacksHost = ({ httpVersion, headers }: IncomingMessage): boolean =>
+  httpVersion === '1.1' && headers.host === undefined
 
 /** Listens on a port. @throws ConfigError that names PORT or HOST when it cannot */
 export function listen(server: Server, port: number, host: string): Promise<void> {

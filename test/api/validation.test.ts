@@ -344,6 +344,20 @@ t.test('bodies', async (t) => {
     t.equal((await post('{"constructor":1,"toString":2}')).body.first_name, null)
   })
 
+  t.test('without a host say so', async (t) => {
+    const { port } = new URL(app.url)
+    const answerTo = async (line: string) => {
+      const socket = connect(Number(port), '127.0.0.1', () => socket.write(`${line}\r\nConnection: close\r\n\r\n`))
+      let answer = ''
+      for await (const part of socket.setEncoding('utf8')) answer += part
+      return answer.split('\r\n\r\n')
+    }
+    const [head, body] = await answerTo(`GET ${USERS} HTTP/1.1`)
+    t.match(head, /^HTTP\/1\.1 400 /)
+    t.strictSame(JSON.parse(body ?? ''), { detail: 'The request has no Host header.' })
+    t.match((await answerTo('GET /healthz HTTP/1.0'))[0], ' 200 ', 'before HTTP/1.1 there was none')
+  })
+
   t.test('that end early do no harm', async (t) => {
     const { port } = new URL(app.url)
     for (const sent of ['{"first_name":', '']) {

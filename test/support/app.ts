@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
@@ -21,6 +20,7 @@ import { openDemo } from '../../server/demo.ts'
 import type { Dependencies } from '../../server/dependencies.ts'
 import { countAnswers } from '../../server/http/answers.ts'
 import { openApiKeys } from '../../server/http/api-keys.ts'
+import { openServer } from '../../server/http/server.ts'
 import { deriveKeys, signAccessToken } from '../../server/http/tokens.ts'
 import { keepBodies, type NoticeBodies } from '../../server/intake/notices/bodies.ts'
 import { observeNotices } from '../../server/intake/notices/observe.ts'
@@ -340,7 +340,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     }),
   }
   const several = PROCESSES > 1 ? await startSeveral(t, databaseUrl, apiKey, overrides) : undefined
-  const server = createServer(buildApp(deps).callback())
+  const server = openServer(buildApp(deps).callback())
   // Longer than a test blocks the event loop: closing a connection while a request is on its way fails the request.
   server.keepAliveTimeout = 65_000
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
