@@ -17,6 +17,8 @@ export interface Stored extends StoredSeries {
 export interface UserView {
   userId: string
   revision: number
+  /** All sources by id, those without a series too: one may have sent nothing but nights. */
+  sources: Map<number, Source>
   /** Series of plausible values: the input of summaries. */
   stored: Stored[]
   /** Series of implausible values: only raw pages and counts of stored samples show them. */
@@ -78,24 +80,26 @@ const VIEW_SQL = `
          case when v.revision is distinct from $2::int8 then (
            select json_agg(o)
            from (
-             select ${SOURCE_COLUMNS}, array_agg(s.series_id order by s.series_id) as series
+             select ${SOURCE_COLUMNS}, array_remove(array_agg(s.series_id order by s.series_id), null) as series
              from data_source d
-             join source_series s on s.source_id = d.id
+             left join source_series s on s.source_id = d.id
              where d.user_id = $1
              group by d.id
            ) o
          ) end
   from (select u.revision + r.revision as revision from app_user u, ranking r where u.id = $1) v`
 
-function storedOf(rows: readonly SeriesOfSource[]): Pick<UserView, 'stored' | 'implausible'> {
+function storedOf(rows: readonly SeriesOfSource[]): Pick<UserView, 'sources' | 'stored' | 'implausible'> {
+  const sources = new Map(rows.map((row) => [row.id, sourceOf(row)]))
   const all = rows.flatMap((row): Stored[] => {
-    const source = sourceOf(row)
+    const source = sources.get(row.id) as Source
     return row.series.flatMap((seriesId) => {
       const known = storedSeries(seriesId)
       return known ? [{ source, seriesId, ...known }] : []
     })
   })
   return {
+    sources,
     stored: all.filter(({ isImplausible }) => !isImplausible),
     implausible: all.filter(({ isImplausible }) => isImplausible),
   }

@@ -47,10 +47,10 @@ const NOT_ASKED: Record<string, string> = {
 }
 
 /**
- * A scrape reads nine tables, one statement each, whatever is in them. Recovery reads days, their nights, and resting heart
- * rates in these.
+ * A scrape reads nine tables, one statement each, whatever is in them. Recovery reads days, their nights, what was
+ * measured in these, and resting heart rates.
  */
-const MOST_OF: Record<string, number> = { getMetrics: 9, getRecoverySummary: 4 }
+const MOST_OF: Record<string, number> = { getMetrics: 9, getRecoverySummary: 5 }
 
 /** Parameters, besides range and limit, with which a route reads everything; each query is requested. */
 const QUERIES: Record<string, string[]> = {

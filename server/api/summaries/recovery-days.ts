@@ -4,9 +4,10 @@ import type { Database } from '../../db/database.ts'
 import { SOURCE_COLUMNS, type Source, type SourceMetadata, type SourceRow, sourceOf } from '../../sources/source.ts'
 import type { Stored, UserView } from '../../sources/user-view.ts'
 import { type DaysAsked, dateOf } from './day-page.ts'
+import { type Night, readNights } from './nights.ts'
 import { type Day, moveResting, type Part, REACH, restingAsleep } from './resting.ts'
 import { tenths, whole } from './rounding.ts'
-import { readSleep, type SleepDay } from './sleep-days.ts'
+import { asleepOf, efficiencyOf } from './sleep-days.ts'
 import { bestFirst } from './sources-of-day.ts'
 
 /** A row of the recovery summary. */
@@ -67,7 +68,7 @@ const DAYS_SQL = `
  * heart rates belong to nights that end on others.
  */
 export async function readRecovery(db: Database, view: UserView, asked: DaysAsked): Promise<RecoveryRow[]> {
-  const known = { db, userId: view.userId, stored: view.stored.filter(({ series }) => USED.has(series.id)) }
+  const known = { db, view, stored: view.stored.filter(({ series }) => USED.has(series.id)) }
   const rows: RecoveryRow[] = []
   for (let left = asked; rows.length < asked.most && left.firstDay < left.endDay; ) {
     const { found, further } = await readPart(known, left)
@@ -79,13 +80,13 @@ export async function readRecovery(db: Database, view: UserView, asked: DaysAske
 
 interface Known {
   db: Database
-  userId: string
+  view: UserView
   stored: Stored[]
 }
 
 /** Reads at least the first `most` days that have anything before resting heart rates move, and says what days it left. */
 async function readPart(known: Known, asked: DaysAsked) {
-  const { db, userId, stored } = known
+  const { db, view, stored } = known
   const isResting = ({ series }: Stored) => series.id === RESTING_HEART_RATE
   const reach = stored.some(isResting) ? REACH : 0
   const most = asked.most + 2 * reach
@@ -101,14 +102,13 @@ async function readPart(known: Known, asked: DaysAsked) {
   else if (days.length === most) endDay = Math.min(endDay, last - reach + 1)
   const dates = datesNear(days, reach)
   const range = { firstDay: Math.min(...dates), endDay: Math.max(...dates) + 1, most: dates.length, backward: false }
-  const nights = dates.length > 0 ? await readSleep(db, userId, range, { days: dates, means: FIELDS }) : []
+  const nights = dates.length > 0 ? await readNights(db, view, range, { days: dates, means: FIELDS }) : []
   const moved = moveResting(days, await restingAsleep(db, stored.filter(isResting), nights))
   const byDay = new Map(nights.map((night) => [night.day, night]))
-  const sources = new Map(stored.map(({ source }) => [source.id, source]))
   const found = moved
     .filter(({ day, parts, scores }) => day >= firstDay && day < endDay && parts.length + scores.length > 0)
     .sort((a, b) => (asked.backward ? b.day - a.day : a.day - b.day))
-    .map((day) => rowOf(day, byDay.get(day.day), sources))
+    .map((day) => rowOf(day, byDay.get(day.day)))
   const further = asked.backward ? { endDay: firstDay } : { firstDay: endDay }
   return { found, further }
 }
@@ -121,11 +121,11 @@ function datesNear(days: readonly Day[], reach: number): number[] {
   return [...new Set(days.flatMap(near))]
 }
 
-async function readDays({ db, userId, stored }: Known, asked: DaysAsked): Promise<Day[]> {
+async function readDays({ db, view, stored }: Known, asked: DaysAsked): Promise<Day[]> {
   type Listed = [place: number, counted: 0 | 1, n: number, total: number]
   type Scored = { value: number; source: SourceRow }[]
   const rows = await db.rows<[day: number, parts: Listed[] | null, scores: Scored | null]>(DAYS_SQL, [
-    userId,
+    view.userId,
     stored.map(({ source }) => source.id),
     stored.map(({ seriesId }) => seriesId),
     stored.map(({ source }) => source.rank),
@@ -145,27 +145,26 @@ async function readDays({ db, userId, stored }: Known, asked: DaysAsked): Promis
 type Found = { value: number; source: Source } | null
 
 /** Each metric is that of the best source that has it; the row names the best of these sources. */
-function rowOf({ day, parts, scores }: Day, night: SleepDay | undefined, sources: Map<number, Source>): RecoveryRow {
+function rowOf({ day, parts, scores }: Day, night: Night | undefined): RecoveryRow {
   const resting = meanOf(parts, RESTING_HEART_RATE, false) ?? meanOf(parts, RESTING_HEART_RATE, true)
   const ofNight = (field: keyof typeof MEANS): Found => {
-    const asleep = (manual: boolean): Found => {
-      const [value, measured] = [night?.row[field] ?? null, night?.measured[field]]
-      if (!night || value === null || measured?.manual !== manual) return null
-      // A source that came after the view was read is not in it yet.
-      return { value, source: sources.get(measured.sourceId) ?? night.source }
-    }
-    const ofEither = (manual: boolean) => asleep(manual) ?? meanOf(parts, MEANS[field], manual)
+    const asleep = night?.measured[field]
+    const ofEither = (manual: boolean): Found =>
+      asleep?.stored.isManual === manual
+        ? { value: asleep.total / asleep.n, source: asleep.stored.source }
+        : meanOf(parts, MEANS[field], manual)
     return ofEither(false) ?? ofEither(true)
   }
   const [sdnn, rmssd, spo2] = [ofNight('avg_hrv_sdnn_ms'), ofNight('avg_hrv_rmssd_ms'), ofNight('avg_spo2_percent')]
   const score = scoreOf(scores)
   const counting = [resting, sdnn, rmssd, spo2, score].flatMap((found) => found?.source ?? [])
+  const asleep = night ? asleepOf(night) : null
   const tenth = (found: Found) => (found ? tenths(found.value) : null)
   return {
     date: dateOf(day),
     source: bestOf(counting, parts).metadata,
-    sleep_duration_seconds: night?.asleepS ?? null,
-    sleep_efficiency_percent: night?.row.efficiency_percent ?? null,
+    sleep_duration_seconds: asleep === null ? null : Math.floor(asleep),
+    sleep_efficiency_percent: night ? efficiencyOf(night) : null,
     resting_heart_rate_bpm: resting && whole(resting.value),
     avg_hrv_sdnn_ms: tenth(sdnn),
     avg_hrv_rmssd_ms: tenth(rmssd),

@@ -1,7 +1,7 @@
 import type { Database } from '../../db/database.ts'
 import type { Source } from '../../sources/source.ts'
 import type { Stored } from '../../sources/user-view.ts'
-import type { SleepDay } from './sleep-days.ts'
+import type { Night, Session } from './nights.ts'
 
 // A resting heart rate that lies in a night belongs to the date of that night, like everything else measured in it: some
 // providers store it at bedtime, which is often on the day before.
@@ -49,10 +49,10 @@ const QUARTERS_SQL = `
 export async function restingAsleep(
   db: Database,
   resting: readonly Stored[],
-  nights: readonly SleepDay[],
+  nights: readonly Night[],
 ): Promise<Asleep[]> {
   const spans = nights
-    .flatMap(({ day, spans }) => spans.map((span) => ({ ...span, ...quartersOf(span), day })))
+    .flatMap(({ day, counting }) => counting.map((span) => ({ startMs: span.startMs, ...quartersOf(span), day })))
     .sort((a, b) => a.startMs - b.startMs || a.day - b.day)
   if (spans.length === 0 || resting.length === 0) return []
   const rows = await db.rows<[place: number, quarter: number, day: number, n: number, total: number]>(QUARTERS_SQL, [
@@ -68,7 +68,7 @@ export async function restingAsleep(
 }
 
 /** The quarter hours that a span reaches into, epoch seconds. */
-const quartersOf = ({ startMs, endMs }: SleepDay['spans'][number]) => ({
+const quartersOf = ({ startMs, endMs }: Session) => ({
   lo: Math.floor(startMs / 1000 / QUARTER_S) * QUARTER_S,
   hi: Math.ceil(endMs / 1000 / QUARTER_S) * QUARTER_S,
 })

@@ -4,7 +4,8 @@ import { route } from '../../http/route.ts'
 import { CursorPage, Instant, Nullable, SourceMetadata, UserPath } from '../../http/schema.ts'
 import { userView } from '../../sources/user-view.ts'
 import { dayPage, dayQuery } from './day-page.ts'
-import { readSleep, SESSIONS_LISTED, type SleepRow } from './sleep-days.ts'
+import { readNights } from './nights.ts'
+import { SESSIONS_LISTED, type SleepRow, sleepRow } from './sleep-days.ts'
 
 const Minutes = () => Nullable(Type.Integer())
 
@@ -120,7 +121,7 @@ export const getSleepSummary = route(
   async ({ params, query, ctx }, deps) => {
     const view = await userView(deps.db, params.user_id)
     return dayPage({ view, ctx, name: 'sleep', query }, deps, async (asked) =>
-      (await readSleep(deps.db, view.userId, asked)).map(({ row }) => row),
+      (await readNights(deps.db, view, asked)).map(sleepRow),
     )
   },
 )
