@@ -1,7 +1,7 @@
 import { recoveryPercent } from '../../catalogue/recovery-scores.ts'
 import { type SeriesName, seriesByName } from '../../catalogue/series.ts'
 import type { Database } from '../../db/database.ts'
-import { SOURCE_COLUMNS, type Source, type SourceMetadata, type SourceRow, sourceOf } from '../../sources/source.ts'
+import { type Source, type SourceMetadata, sourceOf } from '../../sources/source.ts'
 import type { Stored, UserView } from '../../sources/user-view.ts'
 import { type DaysAsked, dateOf } from './day-page.ts'
 import { type Night, readNights } from './nights.ts'
@@ -35,31 +35,27 @@ const MEANS = {
 const FIELDS = Object.keys(MEANS) as (keyof typeof MEANS)[]
 const USED = new Set<number>([RESTING_HEART_RATE, ...Object.values(MEANS)])
 
-/** A score without a source belongs only to its provider. */
+/** A score without a source belongs only to its provider, whose rank comes with it. */
 const DAYS_SQL = `
   with score as materialized (
     select local_day(h.recorded_at, h.zone_offset_min) as day, h.recorded_at, h.value, h.source_id, h.provider
     from health_score h
     where h.user_id = $1 and h.category = 'recovery' and h.value is not null
       and h.recorded_at >= day_starts($5) and h.recorded_at < day_ends($6 - 1)
+  ),
+  owner as materialized (
+    select p.provider, source_rank(p.provider, 'unknown') as rank
+    from (select distinct c.provider from score c where c.source_id is null) p
+  ),
+  scored as materialized (
+    select c.day, json_agg(json_build_array(c.value, c.source_id, c.provider, o.rank) order by c.recorded_at desc) as scores
+    from score c
+    left join owner o on o.provider = c.provider and c.source_id is null
+    group by c.day
   )
   select d.day, d.parts, s.scores
-  from sampled_days($2, $3, $4, $5, $6, $7, $8, false, array(select distinct c.day from score c)) d
-  cross join lateral (
-    select json_agg(json_build_object('value', c.value, 'source', row_to_json(o)) order by c.recorded_at desc) as scores
-    from score c
-    cross join lateral (
-      select ${SOURCE_COLUMNS}
-      from (
-        select coalesce(e.id, 2147483647) as id, coalesce(e.uid::text, '') as uid, c.provider,
-               coalesce(e.device_model, '') as device_model, coalesce(e.source, '') as source,
-               coalesce(e.device_type, 'unknown') as device_type
-        from (select 1) one
-        left join data_source e on e.id = c.source_id
-      ) d
-    ) o
-    where c.day = d.day
-  ) s
+  from sampled_days($2, $3, $4, $5, $6, $7, $8, false, array(select s.day from scored s)) d
+  left join scored s on s.day = d.day
   order by d.day * case when $8 then -1 else 1 end`
 
 /**
@@ -123,8 +119,7 @@ function datesNear(days: readonly Day[], reach: number): number[] {
 
 async function readDays({ db, view, stored }: Known, asked: DaysAsked): Promise<Day[]> {
   type Listed = [place: number, counted: 0 | 1, n: number, total: number]
-  type Scored = { value: number; source: SourceRow }[]
-  const rows = await db.rows<[day: number, parts: Listed[] | null, scores: Scored | null]>(DAYS_SQL, [
+  const rows = await db.rows<[day: number, parts: Listed[] | null, scores: Scored[] | null]>(DAYS_SQL, [
     view.userId,
     stored.map(({ source }) => source.id),
     stored.map(({ seriesId }) => seriesId),
@@ -137,9 +132,19 @@ async function readDays({ db, view, stored }: Known, asked: DaysAsked): Promise<
   return rows.map(([day, listed, scored]) => ({
     day,
     parts: (listed ?? []).map(([place, , n, total]) => ({ stored: stored[place] as Stored, n, total })),
-    scores: (scored ?? []).map(({ value, source }) => ({ value, source: sourceOf(source) })),
+    scores: (scored ?? []).flatMap(([value, id, provider, rank]) => {
+      // A source that came after the view was read has no score yet.
+      const source = id === null ? providerItself(provider, rank ?? 0) : view.sources.get(id)
+      return source ? [{ value, source }] : []
+    }),
   }))
 }
+
+type Scored = [value: number, sourceId: number | null, provider: string, rank: number | null]
+
+/** In place of a source, behind all of them. */
+const providerItself = (provider: string, rank: number): Source =>
+  sourceOf({ id: 2_147_483_647, uid: '', provider, device_model: '', source: '', device_type: 'unknown', rank })
 
 /** A value of a day and the source it comes from; null without one. */
 type Found = { value: number; source: Source } | null
