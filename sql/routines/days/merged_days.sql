@@ -18,6 +18,7 @@ drop function if exists free_quarters(int4, int2, int4[], int2[], int4, int4);
 drop function if exists minutes_reached(int4[], int2[], int4[], int4[], int4[], boolean[], boolean, int4[]);
 drop function if exists reached_bits(int4, int2, tstzmultirange, int4, int4);
 drop function if exists quarter_bits_within(int4, int2, tstzmultirange);
+drop function if exists half_days(int4, int8[], int8[]);
 
 -- The local days of [low, high) on which not everything of a series counts, and the quarter hours that do, of all that these days
 -- can have anything in; null when none does. `place` is the place in the arrays, from 1.
@@ -40,46 +41,47 @@ begin
       where e.of_type > 1
     ),
     kept as materialized (
-      select e.place, e.type, e.manual, e.rank, d.day, d.n, d.reached, d.firm
+      select e.place, d.day, d.n, d.reached, d.firm
       from entry e
       -- Two devices may disagree by two days about the day of a quarter hour, a record lasts a day, and whole days of UTC count.
       cross join lateral local_days(e.source_id, e.series_id, low - 4, high + 5, false, true) d
     ),
+    -- By half days since 1970, the quarter hours of each as 48 bits.
     reach as (
-      select k.place, k.type, k.manual, k.rank, h.half, bit_or(h.bits) as bits, bit_or(h.firm_bits) as firm
+      select k.place, k.day * 2 - 2 + (w.bits >> 48)::int4 as half,
+             bit_or(w.bits) & (1::int8 << 48) - 1 as bits, bit_or(w.firm) & (1::int8 << 48) - 1 as firm
       from kept k
-      cross join lateral half_days(k.day, k.reached, coalesce(k.firm, k.reached)) h
-      group by 1, 2, 3, 4, 5
-    ),
-    weighed as (
-      select r.*, coalesce(k.n, 0) as n
-      from reach r
-      left join kept k on k.place = r.place and k.day = local_day(r.half, 0::int2)
+      cross join lateral unnest(k.reached, coalesce(k.firm, k.reached)) w (bits, firm)
+      group by 1, 2
     ),
     level as (
-      select w.*, l.bits as own,
+      select r.place, r.half, l.bits as own,
              l.bits & ~coalesce(
                bit_or(l.bits) over (
-                 partition by w.type, w.half order by w.manual, l.slight, w.rank, w.n desc, w.place
+                 -- One key: to compare two took longer.
+                 partition by e.type::int8 << 32 | r.half
+                 order by e.manual, l.slight, e.rank, coalesce(k.n, 0) desc, r.place
                  rows between unbounded preceding and 1 preceding
                ), 0
              ) as open
-      from weighed w
-      cross join lateral (values (false, w.firm), (true, w.bits & ~w.firm)) l (slight, bits)
+      from reach r
+      join entry e on e.place = r.place
+      left join kept k on k.place = r.place and k.day = r.half >> 1
+      cross join lateral (values (false, r.firm), (true, r.bits & ~r.firm)) l (slight, bits)
+      where l.bits <> 0
     ),
     half as materialized (
       select l.place, l.half, bit_or(l.open) as open, bit_or(l.open) <> bit_or(l.own) as contested
       from level l
       group by 1, 2
     ),
+    -- A local day has quarter hours of at most four dates of UTC, and a record that starts on it ends on the last or the next.
     contested as materialized (
-      select c.place, c.days, range_agg(tstzrange(day_starts(lower(d)), day_ends(upper(d)))) as time
+      select c.place, c.days, range_agg(tstzrange(day_starts(lower(d)), day_ends(upper(d)))) as time,
+             range_agg(int4range(lower(d) * 2 - 2, upper(d) * 2 + 4)) as halves
       from (
-        select h.place,
-               range_agg(days_of(h.half - interval '1 day', h.half + interval '12 hours' - interval '1 microsecond'))
-                 * int4multirange(int4range(low, high)) as days
-        from half h
-        where h.contested
+        select h.place, range_agg(int4range(h.date - 2, h.date + 2)) * int4multirange(int4range(low, high)) as days
+        from (select distinct h.place, h.half >> 1 as date from half h where h.contested) h
         group by 1
       ) c
       cross join lateral unnest(c.days) d
@@ -87,13 +89,16 @@ begin
     )
     select c.place, c.days, range_agg(q.quarters) * c.time
     from contested c
-    left join half h on h.place = c.place and h.open <> 0 and c.time && tstzrange(h.half, h.half + interval '12 hours')
+    left join half h on h.place = c.place and h.open <> 0 and h.half <@ c.halves
     left join lateral (
-      select tstzrange(h.half, h.half + interval '12 hours') where h.open = (1::int8 << 48) - 1
-      union all
-      select tstzrange(h.half + bit * interval '15 minutes', h.half + (bit + 1) * interval '15 minutes')
-      from generate_series(0, 47) bit
-      where h.open <> (1::int8 << 48) - 1 and h.open >> bit & 1 = 1
+      select tstzrange(to_timestamp(p.quarter * 900::float8), to_timestamp((p.quarter + p.length) * 900::float8))
+      from (
+        select h.half * 48, 48 where h.open = (1::int8 << 48) - 1
+        union all
+        select h.half * 48 + bit, 1
+        from generate_series(0, 47) bit
+        where h.open <> (1::int8 << 48) - 1 and h.open >> bit & 1 = 1
+      ) p (quarter, length)
     ) q (quarters) on true
     group by c.place, c.days, c.time;
 end

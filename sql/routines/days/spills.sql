@@ -155,14 +155,6 @@ begin
 end
 $$;
 
--- The half days of UTC of a day's `reached` and `firm`, with their quarter hours as bits, the lowest for the first one.
-create or replace function half_days(day int4, reached int8[], firm int8[]) returns table (half timestamptz, bits int8, firm_bits int8)
-language sql immutable parallel safe
-as $$
-  select to_timestamp((day::int8 * 2 - 2 + (w.bits >> 48)) * 43200), w.bits & ((1::int8 << 48) - 1), w.firm & ((1::int8 << 48) - 1)
-  from unnest(reached, firm) w (bits, firm)
-$$;
-
 -- Minutes of steps by place (see minute_place) of the records that start within parts of local days, each spread evenly over
 -- its minutes. With `counted` only minutes in these ranges. `minutes` is null where a record lasts longer than a quarter hour:
 -- nobody knows in which of its minutes somebody walked. No row where there are none.
