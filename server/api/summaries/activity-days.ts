@@ -1,6 +1,6 @@
 import { type SeriesName, seriesByName } from '../../catalogue/series.ts'
 import type { Database } from '../../db/database.ts'
-import { bySourceRank, type SourceMetadata } from '../../sources/source.ts'
+import { bySourceRank, type Source, type SourceMetadata } from '../../sources/source.ts'
 import type { Stored, UserView } from '../../sources/user-view.ts'
 import { type Choice, ofAllSources, ofOneSource, type Part } from './activity-parts.ts'
 import { type DaysAsked, dateOf } from './day-page.ts'
@@ -44,7 +44,7 @@ const DAYS_SQL = `select d.day, d.parts from sampled_days($1, $2, $3, $4, $5, $6
 
 /**
  * The number of minutes of each day on which heart rate and steps of a source reached each level (see minute_place), and
- * the ascent of workouts by day and source, the best source first. A workout lasts at most 7 days.
+ * the ascent of workouts by day and source. A workout lasts at most 7 days.
  */
 const MINUTES_SQL = `
   select 'heartRate', m.day, null::int4, m.reached::float8[]
@@ -54,18 +54,14 @@ const MINUTES_SQL = `
   select 'steps', m.day, null, m.reached::float8[]
   from minutes_reached($9, $10, $11, $12, $13, $14, $17, array[1, 2]) m
   union all
-  (
-    select 'ascent', local_day(w.end_at, w.zone_offset_min), d.id, array[sum(w.elevation_gain_m)]
-    from workout w
-    join data_source d on d.id = w.source_id
-    where w.user_id = $1
-      and w.elevation_gain_m is not null
-      and w.start_at < day_ends($16 - 1)
-      and w.start_at >= day_starts($15) - interval '7 days'
-      and w.end_at >= day_starts($15)
-    group by 2, d.id
-    order by source_rank(d.provider, d.device_type), d.device_model collate "C", d.source collate "C", d.id
-  )`
+  select 'ascent', local_day(w.end_at, w.zone_offset_min), w.source_id, array[sum(w.elevation_gain_m)]
+  from workout w
+  where w.user_id = $1
+    and w.elevation_gain_m is not null
+    and w.start_at < day_ends($16 - 1)
+    and w.start_at >= day_starts($15) - interval '7 days'
+    and w.end_at >= day_starts($15)
+  group by 2, 3`
 
 interface Day extends Choice {
   day: number
@@ -108,7 +104,7 @@ export async function readActivity(db: Database, view: UserView, asked: Asked): 
     return { day, found, ...choose(found) }
   })
   if (days.length === 0) return []
-  const minutes = await readMinutes(db, view.userId, { stored, days }, asked)
+  const minutes = await readMinutes(db, view, { stored, days }, asked)
   return days.map((day) => {
     const row = rowOf(day, minutes, asked.merged)
     return asked.explain ? { ...row, sources: explained(day, asked.merged) } : row
@@ -124,7 +120,7 @@ interface Minutes {
 
 async function readMinutes(
   db: Database,
-  userId: string,
+  { userId, sources }: UserView,
   { stored, days }: { stored: readonly Stored[]; days: Day[] },
   { startDay, merged }: Asked,
 ): Promise<Minutes> {
@@ -153,10 +149,14 @@ async function readMinutes(
     merged,
   ])
   const minutes: Minutes = { heartRate: new Map(), steps: new Map(), ascent: new Map() }
-  for (const [kind, day, source, values] of rows) {
-    if (kind === 'ascent') minutes.ascent.set(day, (minutes.ascent.get(day) ?? new Map()).set(source, values[0]))
-    else minutes[kind].set(day, together(minutes[kind].get(day), values))
+  const climbed: { day: number; source: Source; meters: number }[] = []
+  for (const [kind, day, id, values] of rows) {
+    const source = sources.get(id ?? 0)
+    if (kind !== 'ascent') minutes[kind].set(day, together(minutes[kind].get(day), values))
+    else if (source) climbed.push({ day, source, meters: values[0] })
   }
+  for (const { day, source, meters } of climbed.sort((a, b) => bySourceRank(a.source, b.source)))
+    minutes.ascent.set(day, (minutes.ascent.get(day) ?? new Map<number, number>()).set(source.id, meters))
   return minutes
 }
 
@@ -190,8 +190,17 @@ function countingOn(days: readonly Day[], series: number, merged: boolean) {
   return [...listed(whole, false), ...listed(inPart, true)]
 }
 
-/** Days as an int4multirange; the database joins consecutive days. */
-const multirange = (days: readonly number[]) => `{${days.map((day) => `[${day},${day + 1})`).join()}}`
+/** Days as an int4multirange; consecutive ones, in either direction, as one range: the database takes long to join them. */
+function multirange(days: readonly number[]): string {
+  const ranges: [low: number, high: number][] = []
+  for (const day of days) {
+    const last = ranges.at(-1)
+    if (last?.[1] === day) last[1] += 1
+    else if (last?.[0] === day + 1) last[0] -= 1
+    else ranges.push([day, day + 1])
+  }
+  return `{${ranges.map((range) => `[${range})`).join()}}`
+}
 
 /** The minutes that reached one level but not the next. */
 const between = (reached: number[] | null | undefined) =>
