@@ -30,7 +30,7 @@ export interface Measure {
   what: string
   /** One value per round: a ratio, unless `unit` says otherwise. */
   values: number[]
-  unit?: 'B' | 'MB' | 'ms' | 'µs'
+  unit?: 'B' | 'MB' | 'ms' | 'µs' | '%'
   target: { at: 'least' | 'most'; value: number }
   /** Reported beside it: absolute figures, CPU times. */
   beside: string[]

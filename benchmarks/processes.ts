@@ -26,26 +26,51 @@ function stat(pid: number | string): Stat {
   return { parent: fields[1] ?? 0, ownSeconds: seconds(14), endedSeconds: seconds(16) }
 }
 
-/** CPU seconds a process has used so far, all of its threads together. */
-export const cpuSeconds = (pid: number): number => stat(pid).ownSeconds
+/** CPU seconds of a running thread or single-threaded process in nanoseconds' precision, 0 where the kernel has none. */
+function exactSeconds(path: string): number {
+  try {
+    return Number(readFileSync(`/proc/${path}/schedstat`, 'utf8').split(' ')[0]) / 1e9
+  } catch {
+    return 0
+  }
+}
+
+/** CPU seconds a process has used so far, all of its threads together; in hundredths once a thread of it has ended. */
+export function cpuSeconds(pid: number): number {
+  const threads = readdirSync(`/proc/${pid}/task`).map((thread) => exactSeconds(`${pid}/task/${thread}`))
+  return Math.max(
+    threads.reduce((sum, one) => sum + one, 0),
+    stat(pid).ownSeconds,
+  )
+}
 
 /** CPU seconds a process' main thread has used so far: in Node, the event loop. */
-export const mainThreadCpuSeconds = (pid: number): number => stat(`${pid}/task/${pid}`).ownSeconds
+export const mainThreadCpuSeconds = (pid: number): number =>
+  Math.max(exactSeconds(`${pid}/task/${pid}`), stat(`${pid}/task/${pid}`).ownSeconds)
 
 /** CPU seconds of a process and all its children so far, ended ones included: a PostgreSQL server. */
 export function familyCpuSeconds(pid: number): number {
   const { ownSeconds, endedSeconds } = stat(pid)
-  let sum = ownSeconds + endedSeconds
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue
+  return childrenOf(pid).reduce(
+    (sum, child) => sum + Math.max(exactSeconds(child.pid), child.ownSeconds),
+    ownSeconds + endedSeconds,
+  )
+}
+
+/** How many processes a process has started that still run, without what they have started. */
+export const childCount = (pid: number): number => childrenOf(pid).length
+
+function childrenOf(pid: number): (Stat & { pid: string })[] {
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name)) return []
     try {
       const child = stat(name)
-      if (child.parent === pid) sum += child.ownSeconds
+      return child.parent === pid ? [{ ...child, pid: name }] : []
     } catch {
       // It ended while we were reading.
+      return []
     }
-  }
-  return sum
+  })
 }
 
 /** The process that started `pid`. */

@@ -23,6 +23,7 @@ import * as replicas from './replicas.ts'
 import { type EngineResult, header, isMet, RESULTS, table, writeResults } from './report.ts'
 import * as rollups from './rollups.ts'
 import * as sizes from './sizes.ts'
+import * as start from './start.ts'
 import * as summaries from './summaries.ts'
 import * as webhooks from './webhooks.ts'
 
@@ -47,6 +48,7 @@ const SUITES = [
   due,
   burst,
   flood,
+  start,
 ]
 
 const say = (line: string) => process.stdout.write(`${line}\n`)

@@ -10,6 +10,8 @@ import { freePort } from '../server/db/embedded/server.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const START_MS = 60_000
+/** How exactly the time of a start is known. */
+const READY_POLL_MS = 10
 /** Accounts of the whole run: a service started again on a database finds them there. */
 const ADMIN = { username: 'bench@example.org', password: randomBytes(12).toString('hex') }
 const API_KEY = `sk-${randomBytes(16).toString('hex')}`
@@ -62,7 +64,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const logFile = join(home, 'log')
   const child = spawnService(options, { home, port, logFile })
   const service = serviceOf(child, `http://127.0.0.1:${port}`, options.hear === true)
-  const ready = await waitUntil(async () => ended(child) || (await answers(`${service.origin}/readyz`)), START_MS, 50)
+  const ready = await waitUntil(
+    async () => ended(child) || (await answers(`${service.origin}/readyz`)),
+    START_MS,
+    READY_POLL_MS,
+  )
   if (ready && !ended(child)) return service
   await service.stop()
   throw new Error(`the service did not start: ${readFileSync(logFile, 'utf8').slice(-2_000)}`)

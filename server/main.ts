@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs'
+import nodeModule from 'node:module'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { CHILD_DRAIN_MS, isOneOfSeveral, outliveParent } from './child.ts'
 import { startProcesses } from './cluster.ts'
@@ -42,9 +45,16 @@ async function undo(step: () => Promise<unknown>, log: Logger): Promise<void> {
   }
 }
 
+/** Has Node keep what it compiles, from 22.1 on, for the next start; where there is no such folder yet, none is made. */
+function keepCompiled({ dataDir }: Config): void {
+  const { enableCompileCache } = nodeModule as { enableCompileCache?: (directory: string) => unknown }
+  if (existsSync(dataDir)) enableCompileCache?.(join(dataDir, 'compiled'))
+}
+
 /** Serves, or starts several processes that do. Resolves, with the reason, when it cannot continue. */
 async function begin(config: Config, log: Logger, closers: Closers, tokens: AccessTokens[]): Promise<string> {
   if (config.webConcurrency > 1 && !isOneOfSeveral()) return startProcesses(config, log, closers)
+  keepCompiled(config)
   const { startParts } = await import('./parts.ts')
   return startParts(config, log, closers, tokens)
 }

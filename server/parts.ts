@@ -266,6 +266,7 @@ async function startApi(shared: Shared): Promise<void> {
   else welcome({ config, port, created, embedded: shared.isEmbedded })
   // Whoever opens the console at once waits for it; the API does not.
   void deps.console?.files().catch(() => {})
+  void shared.threads.warmUp().catch((err: Error) => log.debug({ err }, 'no thread was warmed up'))
 }
 
 /** Everything that handlers use; ready while `isOpen` and the database answers. */

@@ -25,6 +25,9 @@ const ASKING_POLL_MS = 2_000
 
 const RETRY_MS = 1000
 
+/** The clock enqueues a job every 15 s: a connection that ended in between would be made again each time. */
+const IDLE_MS = 60_000
+
 /** Some kinds of jobs, and how many of them run at the same time. */
 interface Workers {
   taskList: TaskList
@@ -90,7 +93,12 @@ export class Jobs {
     const asking = { taskList: askingTasks(options), concurrency: ASKING, pollInterval: ASKING_POLL_MS }
     this.#workers = [own, asking].filter(({ taskList }) => Object.keys(taskList).length > 0)
     const max = queueConnections(concurrency)
-    this.#pool = new pg.Pool({ connectionString: url, application_name: 'pulsebase queue', max })
+    this.#pool = new pg.Pool({
+      connectionString: url,
+      application_name: 'pulsebase queue',
+      max,
+      idleTimeoutMillis: IDLE_MS,
+    })
     // Because the queue stops listening to its errors before all of its connections have ended.
     this.#pool.on('error', (error) => log.warn({ err: error }, 'a database connection was lost'))
     this.#pool.on('connect', (client) => client.on('error', () => {}))

@@ -25,6 +25,8 @@ export interface Threads {
   openNotices(task: NoticesTask): Promise<Opened[]>
   /** Makes the events of changed samples. */
   sampleEvents(task: SampleEventsTask): Promise<SampleEvent[]>
+  /** Has a thread read an invented upload, so that its code is compiled when the first one arrives. */
+  warmUp(): Promise<void>
   close(): Promise<void>
 }
 
@@ -84,6 +86,7 @@ export function startThreads(count = threadCount()): Threads {
       if (samples <= SAMPLES_AT_ONCE) return sampleEvents(task)
       return pool.run(task, { filename: `${workers}sample-events.ts` })
     },
+    warmUp: () => pool.run(Date.now(), { filename: `${workers}warm-up.ts` }),
     close: () => pool.close(),
   }
 }

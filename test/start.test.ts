@@ -3,8 +3,10 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import nodeModule from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -133,6 +135,10 @@ t.test('a data directory from its first start to its last', async (t) => {
   await t.test('SIGINT ends it, too', { skip: !inTestLong.skip && 'it was killed' }, async (t) => {
     second.child.kill('SIGINT')
     t.strictSame(await second.ended, [0, null])
+  })
+
+  await t.test('what was compiled is kept for the next start, by a Node.js that can', async (t) => {
+    t.equal(existsSync(join(dataDir, 'compiled')), 'enableCompileCache' in nodeModule)
   })
 
   await t.test('no secret is in the log, and those of the first start stand there once', async (t) => {

@@ -30,6 +30,7 @@ const ENTRIES = [
   'workers/sample-events.ts',
   'workers/parcel.ts',
   'workers/notices.ts',
+  'workers/warm-up.ts',
   'demo/main.ts',
   'demo/worker.ts',
   'simulator/main.ts',
