@@ -80,11 +80,12 @@ const VIEW_SQL = `
          case when v.revision is distinct from $2::int8 then (
            select json_agg(o)
            from (
-             select ${SOURCE_COLUMNS}, array_remove(array_agg(s.series_id order by s.series_id), null) as series
+             select ${SOURCE_COLUMNS}, array(
+               select s.series_id from source_series s where s.source_id = d.id order by s.series_id
+             ) as series
              from data_source d
-             left join source_series s on s.source_id = d.id
              where d.user_id = $1
-             group by d.id
+             order by d.id
            ) o
          ) end
   from (select u.revision + r.revision as revision from app_user u, ranking r where u.id = $1) v`
