@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Bench, Measure } from './bench.ts'
 import * as burst from './burst.ts'
+import * as day from './day.ts'
 import * as due from './due.ts'
 import { ENGINE_NAMES, type EngineName, startEngine, temporaryDirectory } from './engines.ts'
 import * as fanOut from './fan-out.ts'
@@ -36,6 +37,7 @@ const SUITES = [
   lists,
   rollups,
   sizes,
+  day,
   summaries,
   refresh,
   opened,
