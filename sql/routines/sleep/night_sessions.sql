@@ -9,12 +9,33 @@ returns table (day int4, id uuid, source_id int4)
 language plpgsql stable
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+  owners int4[] := array(
+    select k.id
+    from unnest(source_ids) k (id)
+    where exists (
+      select from sleep s where s.source_id = k.id and s.end_at >= day_starts(first_day) and s.end_at < day_ends(end_day - 1)
+    )
+  );
 begin
+  -- Mostly one device knows of sleep, and everything of it counts.
+  if cardinality(owners) < 2 then
+    return query
+      select n.day, n.id, n.source_id
+      from (
+        select local_day(s.end_at, s.zone_offset_min) as day, s.id, s.source_id
+        from sleep s
+        where s.source_id = owners[1] and s.end_at >= day_starts(first_day) and s.end_at < day_ends(end_day - 1)
+          and not s.covered
+      ) n
+      where n.day >= first_day and n.day < end_day;
+    return;
+  end if;
   return query
     with source as materialized (
       select d.id, source_rank(d.provider, d.device_type) as rank, d.device_model collate "C" as device, d.source collate "C" as name
       from data_source d
-      where d.id = any (source_ids)
+      where d.id = any (owners)
     ), session as materialized (
       select local_day(s.end_at, s.zone_offset_min) as day, s.id, s.source_id, s.start_at, s.end_at, s.is_nap is true as nap,
              coalesce(s.asleep_s, date_part('epoch', s.end_at - s.start_at)) as asleep_s, coalesce(s.awake_s, 0) as awake_s,
