@@ -273,6 +273,7 @@ t.test('tests stand where what they test stands', async (t) => {
     'log',
     'migrate',
     'readme',
+    'sizing',
     'start',
   ]
   const elsewhere = files.filter((file) => {
