@@ -97,6 +97,7 @@ class Availability {
   #waitMs = AGAIN_MS
   #timer: NodeJS.Timeout | undefined
   #ended = false
+  #trying = false
 
   /** `tried` resolves if the replica can be used, and otherwise rejects; `changed` is called with each new reason. */
   constructor(tried: () => Promise<void>, changed: (reason: string | null, error?: unknown) => void) {
@@ -117,18 +118,27 @@ class Availability {
     this.#waitMs = Math.min(LONGEST_MS, this.#waitMs * 2)
   }
 
+  /** Tries the replica at once, unless a trial is due anyway; it stays in use until that fails. */
+  doubt(): void {
+    if (!this.#ended && !this.#timer) void this.#try()
+  }
+
   end(): void {
     this.#ended = true
     clearTimeout(this.#timer)
   }
 
   async #try(): Promise<void> {
+    if (this.#trying) return
+    this.#trying = true
     try {
       await this.#tried()
       this.#waitMs = AGAIN_MS
       if (!this.#ended) this.#set(null)
     } catch (error) {
       this.leaveOut(error)
+    } finally {
+      this.#trying = false
     }
   }
 
@@ -142,7 +152,8 @@ class Availability {
 export function openReplica({ url, name, primary, maxConnections, metrics, log }: ReplicaOptions): Replica {
   const db = openDatabase({
     ...{ url, maxConnections, name: 'pulsebase reads', statementTimeoutMs: STATEMENT_MS, connectTimeoutMs: CHECK_MS },
-    onError: () => {},
+    // A connection that nobody used has ended: a pooler may do that, or the server is gone.
+    onError: () => availability.doubt(),
   })
   const tried = async () => {
     const own = await primary.one<Identity>(IDENTITY_SQL)

@@ -81,6 +81,15 @@ async function answersEverything(t: Test, servers: Replicated): Promise<void> {
     t.match(await app.deps.metrics.registry.metrics(), /^pulsebase_replica_available\{replica="1"\} 1$/m)
   })
 
+  await t.test('one that stops is out of use before anybody reads, and in use once it is back', async (t) => {
+    const state = () => app.deps.replicas?.states()[0]?.unavailable
+    await servers.stopStandby()
+    t.ok(await waitUntil(async () => state() === 'it does not answer', 5_000, 10), `${state()}`)
+    await servers.startStandby()
+    t.ok(await waitUntil(async () => state() === null, 20_000, 10), `${state()}`)
+    t.strictSame(await counts(app, 'pulsebase_replica_fallbacks_total'), {})
+  })
+
   await t.test('one that is promoted is not asked any more', async (t) => {
     await servers.promote()
     const page = () => app.request('GET', `/api/v1/users/${user}/timeseries?${TIMES}&limit=1`)
