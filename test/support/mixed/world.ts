@@ -90,10 +90,11 @@ export async function startWorld(t: Test, engine: Engine, size: Size): Promise<W
   )
   await subscribeAll({ service, simulator })
   const members = await connectAll({ service, simulator })
+  // Before: of nights longer ago than a month before the consent Withings is not asked for the stages.
+  await knownForLong(db)
   const days = size.past + size.days + size.quiet
   for (const { user, providers } of members)
     for (const provider of providers) if (provider !== 'garmin') await askForPast(service, { user, provider, days })
-  await knownForLong(db)
   await db.query(`update stream_cursor set begun_at = begun_at - make_interval(days => $1)`, [size.days + size.quiet])
   return { size, simulator, service, db, inbox, phones: new Phones(size.seed), members, consentMs, moveTo }
 }
