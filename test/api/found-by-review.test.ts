@@ -7,6 +7,7 @@ import {
   body,
   createUser,
   heartRate,
+  importBody,
   oneEngine,
   startImports,
   storedSamples,
@@ -14,6 +15,7 @@ import {
   waitForBatch,
 } from '../support/sdk.ts'
 import { engines } from '../support/servers.ts'
+import { summary } from '../support/summaries.ts'
 import { runs } from '../support/thorough.ts'
 
 const NOON = Date.UTC(2026, 1, 24, 12)
@@ -190,6 +192,28 @@ oneEngine(t, 'uploads and reads', async (t, engine) => {
       app.db.query(`select 1 from graphile_worker._private_jobs where payload ->> 'user_id' = $1`, [user])
     t.ok(await waitUntil(async () => (await jobs()).length === 0, 60_000))
   })
+})
+
+oneEngine(t, 'a day with 20,000 sessions of sleep holds nobody up', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const user = await createUser(app)
+  await importBody(app, user, body([heartRate(NOON, 61)]))
+  await app.db.query(
+    `insert into sleep (user_id, source_id, session, start_at, end_at, is_nap, asleep_s)
+     select d.user_id, d.id, n::text, b.at, b.at + interval '0.9 s', false, 1
+     from data_source d
+     cross join generate_series(1, 20000) n
+     cross join lateral (select to_timestamp($2::float8) + n * interval '1 s' as at) b
+     where d.user_id = $1`,
+    [user, NOON / 1000 - 100],
+  )
+  await app.db.query('update app_user set revision = revision + 1 where id = $1', [user])
+  const before = process.cpuUsage()
+  const { body: page } = await summary(app, user, 'sleep', { start_date: '2026-02-24', end_date: '2026-02-24' })
+  const { user: micros } = process.cpuUsage(before)
+  t.match(page.data, [{ duration_minutes: Math.floor(20_000 / 60), avg_heart_rate_bpm: 61 }])
+  t.ok(micros < 1_000_000, `${Math.round(micros / 1000)} ms of CPU`)
 })
 
 t.test('bodies of other routes', async (t) => {

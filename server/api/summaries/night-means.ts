@@ -69,13 +69,7 @@ export async function measuredAsleep(
   nights: readonly Sleep[],
 ): Promise<Measured[][]> {
   if (stored.length === 0 || nights.length === 0) return []
-  const asleep = nights.map(
-    (night): Asleep => ({
-      day: night.day,
-      spans: night.counting.map(({ start, end }) => ({ start, end, owner: ownerOf(night, end) })),
-      sums: new Map(),
-    }),
-  )
+  const asleep = nights.map((night): Asleep => ({ day: night.day, spans: spansOf(night), sums: new Map() }))
   const spans = asleep.flatMap((night) => night.spans.map((span) => ({ ...span, night })))
   const dated = stored.filter(({ source, series }) => CLOUDS.has(source.provider) && series.id !== HEART_RATE)
   const near = dated.length > 0 ? nightsByDate(asleep) : new Map<number, Set<Asleep>>()
@@ -130,9 +124,12 @@ function addDated(near: Map<number, Set<Asleep>>, quarter: number, { stored, n, 
   }
 }
 
-/** The source for which the end of a span is included, or 0. */
-const ownerOf = ({ source, counting }: Sleep, end: number) =>
-  counting.some(({ start }) => start === end) ? 0 : source.id
+/** The spans of a night, each with the source for which its end is included, or 0. */
+function spansOf({ source, counting }: Sleep): Asleep['spans'] {
+  // A phone decides how many there are: to compare each with all of 20,000 held up everybody for two seconds.
+  const starts = new Set(counting.map(({ start }) => start))
+  return counting.map(({ start, end }) => ({ start, end, owner: starts.has(end) ? 0 : source.id }))
+}
 
 const holds = ({ start, end, owner }: Asleep['spans'][number], { id }: Source, at: number) =>
   start <= at && (at < end || (at === end && owner === id))
