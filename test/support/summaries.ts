@@ -2,6 +2,7 @@
 
 import { NO_ZONE, type SampleColumns } from '../../server/batch/columns.ts'
 import type { Database } from '../../server/db/database.ts'
+import { withoutArchived } from '../../server/store/archived.ts'
 import { writeSamples } from '../../server/store/samples.ts'
 import type { TestAnswer, TestApp } from './app.ts'
 
@@ -48,7 +49,10 @@ export interface Written {
   lastsS?: number
 }
 
-/** Writes samples as an import does; the last sample of each instant of a series of a source stays. */
+/**
+ * Writes samples as an import does; the last sample of each instant of a series of a source stays, those of archived quarter hours
+ * are left out.
+ */
 export async function write(db: Database, user: string, samples: readonly Written[]): Promise<void> {
   const groups = new Map<string, Map<number, Written>>()
   for (const one of samples) {
@@ -73,7 +77,8 @@ export async function write(db: Database, user: string, samples: readonly Writte
     }
   })
   await db.transaction(async (tx) => {
-    await writeSamples(tx, columns, sources)
+    const { kept } = await withoutArchived(tx, columns, sources)
+    await writeSamples(tx, kept, sources)
     await tx.query('update app_user set revision = revision + 1 where id = $1', [user])
   })
 }

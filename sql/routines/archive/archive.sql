@@ -1,6 +1,6 @@
 -- Archives the data of a user's series from before `until`, including data that arrived late since the last run: from now
 -- on only the rollups cover it. Without rollups, all of it will be removed. A series that another session refreshes, or whose
--- rollups are dirty, is left for another run. Returns whether everything is archived: false also while an import holds the
+-- rollups are dirty, is left for another run, with those of the same type of its source. Returns whether everything is archived: false also while an import holds the
 -- user's ingest lock, which keeps the data archived here from changing.
 create or replace function archive_user(the_user uuid, until timestamptz, with_rollups boolean) returns boolean
 language plpgsql
@@ -13,7 +13,7 @@ declare
   first timestamptz;
   now_archived tstzmultirange;
   changed boolean := false;
-  done boolean := true;
+  left_kinds int8[] := '{}';
 begin
   -- Keeps rollups from being converted meanwhile.
   perform pg_advisory_xact_lock_shared(hashtextextended('archival', 0));
@@ -22,30 +22,34 @@ begin
     return false;
   end if;
   own := array(select d.id from data_source d where d.user_id = the_user);
+  if with_rollups then
+    for series in
+      select k.source_id, k.series_id, kind_of(k.source_id, k.series_id) as kind
+      from source_series k
+      where k.source_id = any (own) and (k.archived_to is null or k.archived_to < until)
+      order by 1, 2
+    loop
+      if not is_archivable(series.source_id, series.series_id, until) then
+        left_kinds := left_kinds || series.kind;
+      end if;
+    end loop;
+    -- What was entered by hand is archived together with what was measured: they share minutes.
+    perform keep_shared_minutes(k.source_id, k.series_id, until)
+    from source_series k
+    join source_series e on e.source_id = k.source_id and e.series_id = k.series_id + 5000
+    where k.source_id = any (own) and k.series_id < 5000 and has_minutes(k.series_id)
+      and (k.archived_to is null or k.archived_to < until or e.archived_to is null or e.archived_to < until)
+      and kind_of(k.source_id, k.series_id) <> all (left_kinds);
+  end if;
   for series in
     select k.source_id, k.series_id, k.archived
     from source_series k
     where k.source_id = any (own) and (k.archived_to is null or k.archived_to < until)
+      and kind_of(k.source_id, k.series_id) <> all (left_kinds)
     order by 1, 2
   loop
     now_archived := series.archived * tstzmultirange(tstzrange(oldest, null));
     if with_rollups then
-      -- Keeps its quarter hours from being removed (thin_series) until this is committed.
-      if not claim_series(series.source_id, series.series_id) then
-        done := false;
-        continue;
-      end if;
-      while is_behind(series.source_id, series.series_id, until)
-        and refresh_local_days(series.source_id, series.series_id, local_days_due(), 120)
-      loop
-      end loop;
-      while keep_minutes(series.source_id, series.series_id, until, 30) loop
-      end loop;
-      if is_behind(series.source_id, series.series_id, until)
-         or exists (select 1 from days_without_marks(series.source_id, series.series_id, until)) then
-        done := false;
-        continue;
-      end if;
       first := (
         select r.bucket from rollup_1day r
         where r.source_id = series.source_id and r.series_id = series.series_id and r.bucket >= oldest and r.bucket < until
@@ -71,7 +75,32 @@ begin
     -- Earlier answers become invalid.
     update app_user set revision = revision + 1 where id = the_user;
   end if;
-  return done;
+  return cardinality(left_kinds) = 0;
+end
+$$;
+
+-- A type of data of a source: all its series, those entered by hand among them, have the same.
+create or replace function kind_of(the_source int4, the_series int2) returns int8
+language sql immutable parallel safe
+return the_source::int8 << 16 | (the_series % 5000);
+
+-- Completes the rollups of a series before an instant, unless another session uses them. Returns whether they are complete.
+create or replace function is_archivable(the_source int4, the_series int2, until timestamptz) returns boolean
+language plpgsql
+set plan_cache_mode = force_custom_plan
+as $$
+begin
+  -- Keeps its quarter hours from being removed (thin_series) until this is committed.
+  if not claim_series(the_source, the_series) then
+    return false;
+  end if;
+  while is_behind(the_source, the_series, until) and refresh_local_days(the_source, the_series, local_days_due(), 120)
+  loop
+  end loop;
+  while keep_minutes(the_source, the_series, until, 30) loop
+  end loop;
+  return not is_behind(the_source, the_series, until)
+    and not exists (select 1 from days_without_marks(the_source, the_series, until));
 end
 $$;
 

@@ -177,7 +177,8 @@ $$;
 -- does so only in the quarter hours that merged_parts counts. With `spread` records of steps are spread over their minutes.
 -- `reached` is null when it is not known: a record that is spread lasts longer than a quarter hour, or a source came after the
 -- samples of the day were archived. Without `spread` what a source measured and what was entered by hand make minutes
--- together, reported with the place of the former; each by itself near archived time.
+-- together, reported with the place of the former; near archived time as each by itself, and a row that corrects their sum, null
+-- if nobody knows which minutes they share. So the rows of a day add up.
 create or replace function minutes_reached(
   source_ids int4[], series_ids int2[], ranks int4[], places int4[], in_part boolean[], days int4multirange[], spread boolean,
   marks int4[]
@@ -205,11 +206,14 @@ begin
       join asked a on a.place = f.place and a.in_part and a.days && f.days
       where f.free is not null
     ),
-    twin as materialized (
-      select m.place, e.place as other, m.source_id, m.series_id, m.days * e.days * live_days as days
+    pair as (
+      select m.place, e.place as other, m.source_id, m.series_id, m.days * e.days as days
       from asked m
       join asked e on e.source_id = m.source_id and e.series_id = m.series_id + 5000
-      where not spread and not m.in_part and not e.in_part and m.days * e.days && live_days
+      where not spread and not m.in_part and not e.in_part and m.days && e.days
+    ),
+    twin as materialized (
+      select b.place, b.other, b.source_id, b.series_id, b.days * live_days as days from pair b where b.days && live_days
     ),
     counted as (
       select d.day, a.place, case when spread and a.series_id % 5000 = 80 then d.spread_minutes else d.minutes end as minutes
@@ -228,7 +232,12 @@ begin
     union all
     select b.day, t.place, b.reached
     from twin t
-    cross join lateral minutes_of_both(t.source_id, t.series_id, t.days, marks) b;
+    cross join lateral minutes_of_both(t.source_id, t.series_id, t.days, marks) b
+    union all
+    select s.day, b.place, s.reached
+    from pair b
+    cross join lateral shared_minutes(b.source_id, b.series_id, b.days - live_days, marks) s
+    where not b.days <@ live_days;
 end
 $$;
 
