@@ -2,7 +2,7 @@ import { dayText } from '../../batch/day-counts.ts'
 import { IMPLAUSIBLE_OFFSET } from '../../catalogue/series.ts'
 import type { Database } from '../../db/database.ts'
 import type { Stored, UserView } from '../../sources/user-view.ts'
-import { DAY_MS } from '../../time.ts'
+import { DAY_MS, isoInstant } from '../../time.ts'
 
 /** Whose days are asked for: whole days of UTC, or of the calendar of the person, epoch ms; the last one excluded. */
 export interface Asked {
@@ -59,18 +59,25 @@ const samplesSql = (local: boolean) =>
   from daily_counts($4, $5, to_timestamp($6), to_timestamp($7)) c`
 
 /**
- * Four kinds of rows: items received, items rejected, stored sessions and records, stored samples (see daily_counts).
+ * Four kinds of rows: items received (by provider and type, for each day its number, how many, and when the last upload came in
+ * microseconds), items rejected, stored sessions and records, stored samples (see daily_counts).
  */
 const daysSql = (local: boolean) => `
-  -- An upload that was imported again counts for the day it first arrived.
-  select 'received' as kind, d.day, u.provider, t.type, null as reason, sum(d.items::int8)::int8 as n,
-         max(coalesce(o.received_at, u.received_at)) as last_upload_at, null::bytea as pairs
-  from upload u
-  left join upload o on o.id = u.replay_of
-  cross join lateral jsonb_each(${columnsOf(local).days}) t (type, days)
-  cross join lateral jsonb_each_text(t.days) d (day, items)
-  where ${counted(local)}
-  group by 2, 3, 4
+  -- An upload that was imported again counts for the day it first arrived. Packed, since there are thousands: a row for each
+  -- costs more than all of the statement.
+  select 'received' as kind, null as day, g.provider, g.type, null as reason, null::int8 as n, null::timestamptz as last_upload_at,
+         string_agg(int8send((g.day::date - date '1970-01-01')::int8 << 32 | g.items) || int8send(g.last_us), '') as pairs
+  from (
+    select d.day, u.provider, t.type, sum(d.items::int8)::int8 as items,
+           round(date_part('epoch', max(coalesce(o.received_at, u.received_at))) * 1e6)::int8 as last_us
+    from upload u
+    left join upload o on o.id = u.replay_of
+    cross join lateral jsonb_each(${columnsOf(local).days}) t (type, days)
+    cross join lateral jsonb_each_text(t.days) d (day, items)
+    where ${counted(local)}
+    group by 1, 2, 3
+  ) g
+  group by 3, 4
   union all
   select 'rejected', d.day, u.provider, t.type, r.reason, sum(r.items::int8)::int8, null, null
   from upload u
@@ -173,7 +180,7 @@ interface Key {
 }
 
 type CountRow =
-  | (Key & { kind: 'received'; n: number; last_upload_at: string })
+  | (Omit<Key, 'day'> & { kind: 'received'; pairs: Buffer })
   | (Key & { kind: 'stored'; n: number })
   | (Key & { kind: 'implausible'; n: number })
   | (Key & { kind: 'rejected'; reason: string; n: number })
@@ -240,6 +247,14 @@ function besideOf(rows: readonly BesideRow[]) {
   }
 }
 
+/** An instant of epoch microseconds in the form of contract 1.2. */
+function microsecondsText(us: number): string {
+  const second = Math.floor(us / 1e6)
+  const text = isoInstant(second * 1000)
+  const fraction = us - second * 1e6
+  return fraction === 0 ? text : `${text.slice(0, -1)}.${String(fraction).padStart(6, '0')}Z`
+}
+
 /** All sides by day, provider and type; several devices and daily totals are one. Without a key per item: there are thousands. */
 function joined(counts: readonly CountRow[], series: readonly Stored[]): Day[] {
   const kinds = new Map<string, Map<string, Day>>()
@@ -262,7 +277,22 @@ function joined(counts: readonly CountRow[], series: readonly Stored[]): Day[] {
       return row
     }
   }
+  const instants = new Map<number, string>()
+  const instantOf = (us: number) => {
+    const text = instants.get(us) ?? microsecondsText(us)
+    instants.set(us, text)
+    return text
+  }
   for (const one of counts) {
+    if (one.kind === 'received') {
+      const rowOf = kindOf(one.provider, one.type)
+      for (let at = 0; at < one.pairs.length; at += 16) {
+        const row = rowOf(textOf(one.pairs.readInt32BE(at)))
+        row.received = one.pairs.readInt32BE(at + 4)
+        row.last_upload_at = instantOf(Number(one.pairs.readBigInt64BE(at + 8)))
+      }
+      continue
+    }
     if (one.kind === 'samples') {
       const { source, series: type, isImplausible } = series[one.n - 1] as Stored
       const rowOf = kindOf(source.provider, type.type)
@@ -275,10 +305,7 @@ function joined(counts: readonly CountRow[], series: readonly Stored[]): Day[] {
       continue
     }
     const row = kindOf(one.provider, one.type)(one.day)
-    if (one.kind === 'received') {
-      row.received = one.n
-      row.last_upload_at = one.last_upload_at
-    } else if (one.kind === 'rejected') {
+    if (one.kind === 'rejected') {
       row.rejected += one.n
       row.reasons.push({ reason: one.reason, items: one.n })
     } else row[one.kind] += one.n
