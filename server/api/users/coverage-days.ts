@@ -1,8 +1,9 @@
 import { dayText } from '../../batch/day-counts.ts'
 import { IMPLAUSIBLE_OFFSET } from '../../catalogue/series.ts'
 import type { Database } from '../../db/database.ts'
-import type { Stored, UserView } from '../../sources/user-view.ts'
-import { DAY_MS, isoInstant } from '../../time.ts'
+import type { UserView } from '../../sources/user-view.ts'
+import { DAY_MS } from '../../time.ts'
+import { type CountRow, joined } from './coverage-joined.ts'
 
 /** Whose days are asked for: whole days of UTC, or of the calendar of the person, epoch ms; the last one excluded. */
 export interface Asked {
@@ -173,31 +174,9 @@ const LOCAL_DAYS_SQL = `${daysSql(true)}
   union all
   ${BESIDE_SQL}`
 
-interface Key {
-  day: string
-  provider: string
-  type: string
-}
-
-type CountRow =
-  | (Omit<Key, 'day'> & { kind: 'received'; pairs: Buffer })
-  | (Key & { kind: 'stored'; n: number })
-  | (Key & { kind: 'implausible'; n: number })
-  | (Key & { kind: 'rejected'; reason: string; n: number })
-  | { kind: 'samples'; n: number; pairs: Buffer }
-
 type BesideRow =
   | { kind: 'first' | 'last'; day: string | null; provider: string; last_upload_at: string }
   | { kind: 'samples_kept_from' | 'data_kept_from'; last_upload_at: string | null }
-
-interface Day extends Key {
-  received: number
-  stored: number
-  implausible: number
-  rejected: number
-  reasons: { reason: string; items: number }[]
-  last_upload_at: string | null
-}
 
 /** What was received and what is stored by day, provider and type; in local days, with what lies outside them. */
 export async function readDays(db: Database, { view, startMs, endMs, local }: Asked) {
@@ -245,75 +224,4 @@ function besideOf(rows: readonly BesideRow[]) {
     samples_kept_from: found('samples_kept_from')?.last_upload_at ?? null,
     data_kept_from: found('data_kept_from')?.last_upload_at ?? null,
   }
-}
-
-/** An instant of epoch microseconds in the form of contract 1.2. */
-function microsecondsText(us: number): string {
-  const second = Math.floor(us / 1e6)
-  const text = isoInstant(second * 1000)
-  const fraction = us - second * 1e6
-  return fraction === 0 ? text : `${text.slice(0, -1)}.${String(fraction).padStart(6, '0')}Z`
-}
-
-/** All sides by day, provider and type; several devices and daily totals are one. Without a key per item: there are thousands. */
-function joined(counts: readonly CountRow[], series: readonly Stored[]): Day[] {
-  const kinds = new Map<string, Map<string, Day>>()
-  const days = new Map<number, string>()
-  const textOf = (day: number) => {
-    const text = days.get(day) ?? dayText(day * DAY_MS)
-    days.set(day, text)
-    return text
-  }
-  const kindOf = (provider: string, type: string) => {
-    const key = `${provider} ${type}`
-    const found = kinds.get(key) ?? new Map<string, Day>()
-    kinds.set(key, found)
-    return (day: string): Day => {
-      const known = found.get(day)
-      if (known) return known
-      const none = { received: 0, stored: 0, implausible: 0, rejected: 0, reasons: [], last_upload_at: null }
-      const row = { day, provider, type, ...none }
-      found.set(day, row)
-      return row
-    }
-  }
-  const instants = new Map<number, string>()
-  const instantOf = (us: number) => {
-    const text = instants.get(us) ?? microsecondsText(us)
-    instants.set(us, text)
-    return text
-  }
-  for (const one of counts) {
-    if (one.kind === 'received') {
-      const rowOf = kindOf(one.provider, one.type)
-      for (let at = 0; at < one.pairs.length; at += 16) {
-        const row = rowOf(textOf(one.pairs.readInt32BE(at)))
-        row.received = one.pairs.readInt32BE(at + 4)
-        row.last_upload_at = instantOf(Number(one.pairs.readBigInt64BE(at + 8)))
-      }
-      continue
-    }
-    if (one.kind === 'samples') {
-      const { source, series: type, isImplausible } = series[one.n - 1] as Stored
-      const rowOf = kindOf(source.provider, type.type)
-      for (let at = 0; at < one.pairs.length; at += 8) {
-        const row = rowOf(textOf(one.pairs.readInt32BE(at)))
-        const samples = one.pairs.readInt32BE(at + 4)
-        row.stored += samples
-        if (isImplausible) row.implausible += samples
-      }
-      continue
-    }
-    const row = kindOf(one.provider, one.type)(one.day)
-    if (one.kind === 'rejected') {
-      row.rejected += one.n
-      row.reasons.push({ reason: one.reason, items: one.n })
-    } else row[one.kind] += one.n
-  }
-  for (const found of kinds.values())
-    for (const { reasons } of found.values())
-      if (reasons.length > 1) reasons.sort((a, b) => b.items - a.items || (a.reason < b.reason ? -1 : 1))
-  const ordered = [...kinds].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, found]) => found)
-  const dates = [...new Set(ordered.flatMap((found) => [...found.keys()]))].sort()
-  return dates.flatMap((day) => ordered.flatMap((found) => found.get(day) ?? []))
 }
