@@ -133,8 +133,10 @@ class Availability {
     this.#trying = true
     try {
       await this.#tried()
+      // A read may have failed meanwhile: then the next trial decides.
+      if (this.#ended || this.#timer) return
       this.#waitMs = AGAIN_MS
-      if (!this.#ended) this.#set(null)
+      this.#set(null)
     } catch (error) {
       this.leaveOut(error)
     } finally {
