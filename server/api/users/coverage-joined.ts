@@ -53,7 +53,7 @@ export function joined(counts: readonly CountRow[], series: readonly Stored[]): 
     const key = `${provider} ${type}`
     const rows: Rows = kinds.get(key) ?? new Map()
     kinds.set(key, rows)
-    return (day: string) => rows.get(day) ?? added(rows, { day, provider, type })
+    return (day: string) => rows.get(day) ?? added(rows, day, provider, type)
   }
   const dateOf = remembered((day) => dayText(day * DAY_MS))
   const instantOf = remembered(microsecondsText)
@@ -83,9 +83,20 @@ export function joined(counts: readonly CountRow[], series: readonly Stored[]): 
   return inOrder(kinds)
 }
 
-function added(rows: Rows, key: Key): CoverageDay {
-  const row = { ...key, received: 0, stored: 0, implausible: 0, rejected: 0, reasons: [], last_upload_at: null }
-  rows.set(key.day, row)
+/** Written out: with `...` of another object, thousands of rows took 29 ms. */
+function added(rows: Rows, day: string, provider: string, type: string): CoverageDay {
+  const row = {
+    day,
+    provider,
+    type,
+    received: 0,
+    stored: 0,
+    implausible: 0,
+    rejected: 0,
+    reasons: [],
+    last_upload_at: null,
+  }
+  rows.set(day, row)
   return row
 }
 
