@@ -15,8 +15,8 @@ const HOUR = 3_600_000
 const BERLIN = { zoneOffset: '+01:00' }
 const APPLE = 'HKQuantityTypeIdentifierHeartRate'
 
-/** Noon in Berlin, some days ago. */
-const ago = (days: number) => Math.floor(Date.now() / DAY) * DAY + 11 * HOUR - days * DAY
+/** Noon in Berlin, some days ago; its day, which the calendar ends with, begins an hour before that of UTC. */
+const ago = (days: number) => Math.floor((Date.now() + HOUR) / DAY) * DAY + 11 * HOUR - days * DAY
 const date = (days: number) => new Date(ago(days)).toISOString().slice(0, 10)
 const text = (days: number, format: Intl.DateTimeFormatOptions) =>
   new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', ...format }).format(ago(days))
