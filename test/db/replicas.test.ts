@@ -83,11 +83,13 @@ async function answersEverything(t: Test, servers: Replicated): Promise<void> {
 
   await t.test('one that stops is out of use before anybody reads, and in use once it is back', async (t) => {
     const state = () => app.deps.replicas?.states()[0]?.unavailable
+    // One of a newcomer may have been answered by the primary, above.
+    const before = await counts(app, 'pulsebase_replica_fallbacks_total')
     await servers.stopStandby()
     t.ok(await waitUntil(async () => state() === 'it does not answer', 5_000, 10), `${state()}`)
     await servers.startStandby()
     t.ok(await waitUntil(async () => state() === null, 20_000, 10), `${state()}`)
-    t.strictSame(await counts(app, 'pulsebase_replica_fallbacks_total'), {})
+    t.strictSame(await counts(app, 'pulsebase_replica_fallbacks_total'), before)
   })
 
   await t.test('one that is promoted is not asked any more', async (t) => {
