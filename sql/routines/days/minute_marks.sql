@@ -41,7 +41,6 @@ begin
         ) p
       ) s
       join dated d on d.bucket = time_bucket('15 minutes', s.ts)
-      where d.day >= first_day and d.day < end_day
     ),
     piece as (
       select r.day, floor(r.starts / 60)::int8 as minute, r.value as amount
@@ -73,7 +72,7 @@ begin
       where not isempty(gone) and r.source_id = the_source and r.series_id = the_series
         and r.day >= first_day and r.day < end_day and gone @> mark_bucket(r.day, k.mark)
     )
-    select m.day, array_agg(m.mark order by m.mark) from mark m group by 1;
+    select m.day, array_agg(m.mark order by m.mark) from mark m where m.day >= first_day and m.day < end_day group by 1;
 end
 $$;
 

@@ -36,40 +36,50 @@ begin
       join quarter_hours_within(the_source, the_series + 5000::int2, entered) e on e.bucket = m.bucket
       where local_day(e.bucket, e.last_zone) = local_day(m.bucket, m.last_zone)
     ),
+    live as materialized (
+      select g.day, r
+      from (
+        select q.day, range_agg(tstzrange(q.bucket, q.bucket + interval '15 minutes')) as ranges
+        from shared q
+        where not q.gone
+        group by 1
+      ) g
+      cross join lateral unnest(g.ranges) r
+    ),
+    -- Both are added up side by side: a join of the two was planned as a loop over all pairs.
     minute as (
-      select q.day, q.bucket, time_bucket('1 minute', s.ts) as minute, s.series_id, sum(s.value) as total, count(*) as n
-      from shared q
+      select l.day, floor(date_part('epoch', s.ts) / 60)::int8 as number,
+             sum(s.value) filter (where not s.entered) as measured, count(*) filter (where not s.entered) as measured_n,
+             sum(s.value) filter (where s.entered) as entered, count(*) filter (where s.entered) as entered_n
+      from live l
       cross join unnest(array[the_series, the_series + 5000]::int2[]) t (series_id)
       cross join lateral (
-        select p.ts, p.value, t.series_id
+        select p.ts, p.value, t.series_id <> the_series as entered
         from sample p
         where p.source_id = the_source and p.series_id = t.series_id
-          and p.ts >= q.bucket and p.ts < q.bucket + interval '15 minutes' and p.ts >= low and p.ts < high
-        -- "offset 0" keeps it a probe for each quarter hour.
+          and p.ts >= lower(l.r) and p.ts < upper(l.r) and p.ts >= low and p.ts < high
+        -- "offset 0" keeps it a probe for each range.
         offset 0
       ) s
-      where not q.gone
-      group by 1, 2, 3, 4
+      group by 1, 2
     ),
     placed as (
-      select m.day, m.bucket, k.sign, minute_place(the_series, k.total, k.n) as place
+      select m.day, m.number / 15 as quarter, k.sign, minute_place(the_series, k.total, k.n) as place
       from minute m
-      join minute e on e.minute = m.minute and e.series_id <> m.series_id
       cross join lateral (
-        values (1, m.total + e.total, m.n + e.n), (-1, m.total, m.n), (-1, e.total, e.n)
+        values (1, m.measured + m.entered, m.measured_n + m.entered_n), (-1, m.measured, m.measured_n), (-1, m.entered, m.entered_n)
       ) k (sign, total, n)
-      where m.series_id = the_series
+      where m.measured_n > 0 and m.entered_n > 0
     )
-    select p.day, (p.sign * mark_of(p.day, p.bucket, p.place))::int4 from placed p where p.place > 0
+    select p.day, (p.sign * ((p.quarter - p.day::int8 * 96 + 96) * 256 + p.place))::int4 from placed p where p.place > 0
     union all
-    select q.day, mark_of(q.day, q.bucket, 255) from shared q where q.gone;
+    select q.day, ((floor(date_part('epoch', q.bucket) / 900)::int8 - q.day::int8 * 96 + 96) * 256 + 255)::int4
+    from shared q
+    where q.gone;
 end
 $$;
 
--- The mark of a place in a quarter hour of a day (see mark_bucket).
-create or replace function mark_of(day int4, bucket timestamptz, place int4) returns int4
-language sql immutable parallel safe
-return ((floor(date_part('epoch', bucket) / 900)::int8 - day::int8 * 96 + 96) * 256 + place)::int4;
+drop function if exists mark_of(int4, timestamptz, int4);
 
 -- What the minutes of a measured series and of what was entered by hand, each counted by itself, are to be changed by on local
 -- days, so that those of both count once: at each of `marks`. Null when it is not known; no row for a day without any.
@@ -122,7 +132,11 @@ as $$
       order by e.bucket
       limit 1
     ) f
-    cross join lateral computed_shared_marks(the_source, the_series, tstzmultirange(tstzrange(f.bucket, until))) c
+    -- In portions: a probe looks into every chunk of the time that is asked for.
+    cross join lateral generate_series(f.bucket, until - interval '15 minutes', interval '720 hours') m (starts)
+    cross join lateral computed_shared_marks(
+      the_source, the_series, tstzmultirange(tstzrange(m.starts, least(m.starts + interval '720 hours', until)))
+    ) c
     group by 1
   ) m
   where r.source_id = the_source and r.series_id = the_series and r.day = m.day;
