@@ -161,6 +161,12 @@ interface Checked {
   readonly late: ReadonlySet<string>
 }
 
+/** How many lines there are at least. A span begins at a midnight: soon after one it has a whole day less. */
+function leastLines(provider: Provider, { fromMs, nowMs }: Span): number {
+  if (provider === 'strava') return 1
+  return Math.min(30, 15 * Math.floor((nowMs - fromMs) / DAY_MS))
+}
+
 /** `polarMs`: what Polar listed when it was asked begins on that day, or the next one. */
 export async function checked(
   { app, simulator, users, consentMs, providers }: Lived,
@@ -178,7 +184,7 @@ export async function checked(
       const stored = await storedLines(app, user, provider, span)
       const lines = linesOf[provider](truth, span)
       const named = (line: string) => `${person} ${provider}: ${line}`
-      if (stored.size < (provider === 'strava' ? 1 : 30)) wrong.push(named(`only ${stored.size} lines`))
+      if (stored.size < leastLines(provider, span)) wrong.push(named(`only ${stored.size} lines`))
       wrong.push(...differences(stored, lines).map(named))
       const isExact = EXACT.includes(provider)
       const newest = linesOf[provider](truth, isExact ? { ...span, fromMs: all.nowMs - DAY_MS } : span)
