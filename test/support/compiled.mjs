@@ -18,10 +18,12 @@ syncBuiltinESMExports()
 // It also has every process that a test starts record what it imports and keep source maps: a fifth of its start.
 globalThis[Symbol.for('process-on-spawn@*:singletonId')]?.unwrap()
 
-// What begins with a compiled file imports nothing else, so it needs no thread that resolves its imports.
-if (!entry?.startsWith(compiled)) {
+// What begins with a compiled file, as all threads do, imports nothing else, so it needs no thread that resolves its
+// imports: 0.1 s.
+const isCompiled = entry ? entry.startsWith(compiled) : existsSync(fileURLToPath(compiled))
+if (!isCompiled) {
   await import('../../server/typescript.mjs')
-  const file = entry ? entry.replace(sources, compiled).replace(/\.ts$/, '.js') : compiled
-  if (existsSync(fileURLToPath(file)))
+  const file = entry?.replace(sources, compiled).replace(/\.ts$/, '.js')
+  if (file && existsSync(fileURLToPath(file)))
     register('./compiled-hooks.mjs', import.meta.url, { data: { sources, compiled } })
 }
