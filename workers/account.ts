@@ -1,5 +1,5 @@
 import { REJECTIONS_KEPT, type Rejection, type Unstored } from '../server/batch/columns.ts'
-import type { RejectedDays } from '../server/batch/counted-days.ts'
+import type { RejectedDays, RejectedLocally } from '../server/batch/counted-days.ts'
 import { addRejected, addRejectedAt, dayText } from '../server/batch/day-counts.ts'
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
 import type { Decode } from './json-bytes.ts'
@@ -10,8 +10,12 @@ const KINDS_COUNTED = 100
 
 const MAX_TYPE_LENGTH = 100
 
-/** The type of an item in a day's counts, and its time, in epoch ms. */
-export type Place = readonly [type: string, ms: number]
+/** Under which type and day an item counts: its time in epoch ms, and the zone offset of its record, or null. */
+export interface Place {
+  type: string
+  ms: number
+  zoneMin: number | null
+}
 
 /** The probable meaning of a record type that is not stored. */
 type MeantBy = (type: string) => Required<Pick<Unstored, 'likely' | 'known_to'>>
@@ -36,7 +40,7 @@ export class Account {
   rejected = 0
   readonly rejections: Rejection[] = []
   readonly rejectedDays: RejectedDays = {}
-  readonly rejectedQuarters: RejectedDays = {}
+  readonly rejectedLocally: RejectedLocally = { days: {}, quarters: {} }
   readonly #decode: Decode
   readonly #meantBy: MeantBy
   readonly #unstored = new Map<string, Unstored>()
@@ -113,9 +117,9 @@ export class Account {
     this.#unstored.set(key, { collection, type: shownType, reason, items: 1, ...meant })
   }
 
-  #countDay([type, ms]: Place, reason: string): void {
-    addRejected(this.rejectedDays, { type, day: dayText(ms), reason }, 1)
-    addRejectedAt(this.rejectedQuarters, type, ms, reason)
+  #countDay(place: Place, reason: string): void {
+    addRejected(this.rejectedDays, { type: place.type, day: dayText(place.ms), reason }, 1)
+    addRejectedAt(this.rejectedLocally, place, reason)
   }
 
   #reject(rejection: Omit<Rejection, 'id'>, id: unknown): void {

@@ -96,7 +96,7 @@ export class ParcelOut implements Out, Rejections {
       implausibleParts: this.#implausibleParts,
       days: dayCounts(samples, this.#events),
       rejectedDays: account.rejectedDays,
-      rejectedQuarters: account.rejectedQuarters,
+      rejectedLocally: account.rejectedLocally,
       events: this.#events,
     }
   }

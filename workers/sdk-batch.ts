@@ -6,7 +6,7 @@ import { Account, type Place } from './account.ts'
 import type { ParsedBody } from './json-bytes.ts'
 import { likelyName } from './likely-names.ts'
 import { readDeletion } from './sdk-deletions.ts'
-import { isObject, type Json, type Problem, plausibleInstant } from './sdk-fields.ts'
+import { isObject, type Json, type Problem, plausibleInstant, zoneOf } from './sdk-fields.ts'
 import type { Reading } from './sdk-reading.ts'
 import { addTotal, placeOfRecord, readRecord } from './sdk-records.ts'
 import { readScanned } from './sdk-scanned.ts'
@@ -30,7 +30,7 @@ const startOf =
   (type: string): PlaceOf =>
   ({ latestMs }, item) => {
     const startMs = plausibleInstant(item.startDate, latestMs)
-    return startMs === undefined ? undefined : [type, startMs]
+    return startMs === undefined ? undefined : { type, ms: startMs, zoneMin: zoneOf(item, startMs) }
   }
 
 type Collection = readonly [name: string, read: ReadItem, placeOf: PlaceOf]
@@ -128,7 +128,7 @@ function finish(reading: Reading, unknown: UnknownField[]): Batch {
     unknownFields: unknown,
     days: dayCounts([...samples, ...brought], events, account.rejectedDays),
     rejectedDays: account.rejectedDays,
-    rejectedQuarters: account.rejectedQuarters,
+    rejectedLocally: account.rejectedLocally,
     events,
   }
 }

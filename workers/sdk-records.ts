@@ -60,11 +60,14 @@ export function placeOfRecord({ ability, latestMs, decode }: Reading, item: Json
   const kind = typeof item.type === 'string' ? ability.recordKind(item.type) : 'ignored'
   const startMs = plausibleInstant(item.startDate, latestMs)
   if (kind === 'ignored' || startMs === undefined) return undefined
-  if (kind === 'meal') return ['meal', startMs]
-  if ('observation' in kind) return ['menstrual_cycle', startMs]
-  if ('activity' in kind) return ['activity', startMs]
-  if (isNutrient(kind.series) && externalId(item.parentId, decode)) return ['meal_nutrient', startMs]
-  return [kind.series.type, kind.dailyTotal ? localMidnight(startMs, zoneOf(item, startMs)) : startMs]
+  const zoneMin = zoneOf(item, startMs)
+  const place = (type: string) => ({ type, ms: startMs, zoneMin })
+  if (kind === 'meal') return place('meal')
+  if ('observation' in kind) return place('menstrual_cycle')
+  if ('activity' in kind) return place('activity')
+  if (isNutrient(kind.series) && externalId(item.parentId, decode)) return place('meal_nutrient')
+  const { type } = kind.series
+  return kind.dailyTotal ? { type, ms: localMidnight(startMs, zoneMin), zoneMin } : place(type)
 }
 
 function readSample(reading: Reading, item: Json, rule: RecordRule): Problem | undefined {

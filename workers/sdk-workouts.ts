@@ -13,6 +13,7 @@ import {
   numeric,
   type Problem,
   plausibleInstant,
+  type Span,
   spanOf,
   valueProblem,
   WRONG_UNIT,
@@ -68,7 +69,7 @@ export function readWorkout(reading: Reading, item: Json, index: number): Proble
   reading.events.workouts.push(workout)
   for (const [series, value] of statistics.samples)
     addSample(reading, workout, { seriesId: series.id, timeMs: span.endMs, value })
-  reportStatistics(reading, statistics, { item, index, endMs: span.endMs })
+  reportStatistics(reading, statistics, { item, index, span })
   readSamples(reading, workout, item, index)
   return undefined
 }
@@ -118,12 +119,12 @@ const duration = ({ durationSeconds }: Statistics, elapsedSeconds: number): numb
 function reportStatistics(
   { account, implausibleParts }: Reading,
   { leftOut, implausible }: Statistics,
-  { item, index, endMs }: { item: Json; index: number; endMs: number },
+  { item, index, span }: { item: Json; index: number; span: Span },
 ): void {
   for (const { id } of implausible) implausibleParts[id] = (implausibleParts[id] ?? 0) + 1
   for (const { at, part, problem, series } of leftOut) {
     const [field, ...reason] = problem
-    const place = series && ([series.type, endMs] as const)
+    const place = series && { type: series.type, ms: span.endMs, zoneMin: span.zoneMin }
     account.leaveOut({ path: ['workouts', index, 'values', at, field], part, item, reason, place })
   }
 }
@@ -140,7 +141,8 @@ function readSamples(reading: Reading, workout: Workout, item: Json, index: numb
     }
     const [field, ...reason] = sample
     const timeMs = plausibleInstant(part.timestamp, reading.latestMs)
-    const place = timeMs === undefined ? undefined : ([rule.series.type, timeMs] as const)
+    const { zoneMin } = workout
+    const place = timeMs === undefined ? undefined : { type: rule.series.type, ms: timeMs, zoneMin }
     reading.account.leaveOut({ path: ['workouts', index, 'samples', at, field], part, item, reason, place })
   }
 }

@@ -1,7 +1,7 @@
 import type { DeviceType } from '../catalogue/devices.ts'
 import type { ScoreCategory } from '../catalogue/score-categories.ts'
 import type { WorkoutType } from '../catalogue/workouts.ts'
-import type { DayCounts, LocalDays, RejectedDays } from './counted-days.ts'
+import type { DayCounts, LocalDays, RejectedDays, RejectedLocally } from './counted-days.ts'
 import type { ZoneRun } from './zones.ts'
 
 /** Sources of an upload, and of a user: a person has a handful, and every read looks at each of them. */
@@ -84,8 +84,7 @@ export interface Batch {
   days: DayCounts
   /** The rejected ones among `days`. */
   rejectedDays: RejectedDays
-  /** The same by quarter hour, counted since 1970: of which local day they are is known when the batch is written. */
-  rejectedQuarters: RejectedDays
+  rejectedLocally: RejectedLocally
   /** The counts by local day, once it is known which zones its records take from others. */
   local?: LocalDays
   events: BatchEvents

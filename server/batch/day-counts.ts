@@ -1,7 +1,7 @@
 import { seriesById, typeIdOf } from '../catalogue/series.ts'
 import { DAY_MS } from '../time.ts'
 import { type Batch, type BatchEvents, NO_ZONE, type SampleColumns } from './columns.ts'
-import type { DayCounts, LocalDays, RejectedDays, ZoneAt } from './counted-days.ts'
+import type { DayCounts, LocalDays, RejectedDays, RejectedLocally, ZoneAt } from './counted-days.ts'
 
 /** When something was, and the zone offset that its record knows of. */
 interface Timed {
@@ -88,9 +88,9 @@ const kindsOf = (events: BatchEvents | undefined): readonly (readonly [type: str
  * What a batch brought by the person's own days, as `days` and `rejectedDays` have it by UTC day; `zoneAt` decides where a
  * record does not.
  */
-export function localDays({ samples, derived, events, rejectedQuarters }: Batch, zoneAt: ZoneAt): LocalDays {
-  const rejected: RejectedDays = {}
-  for (const [type, quarters] of Object.entries(rejectedQuarters)) {
+export function localDays({ samples, derived, events, rejectedLocally }: Batch, zoneAt: ZoneAt): LocalDays {
+  const rejected = structuredClone(rejectedLocally.days)
+  for (const [type, quarters] of Object.entries(rejectedLocally.quarters)) {
     for (const [quarter, reasons] of Object.entries(quarters)) {
       const ms = Number(quarter) * QUARTER_MS
       const day = dayText(ms + (zoneAt(ms) ?? 0) * 60_000)
@@ -116,9 +116,14 @@ export function addRejected(
   to[type][day][reason] = (to[type][day][reason] ?? 0) + items
 }
 
-/** Counts an item at an instant (epoch ms) as rejected, by its quarter hour: which local day that is of is not known yet. */
-export function addRejectedAt(to: RejectedDays, type: string, ms: number, reason: string): void {
-  addRejected(to, { type, day: String(Math.floor(ms / QUARTER_MS)), reason }, 1)
+/** Counts an item at an instant (epoch ms) as rejected; `zoneMin` is the zone offset of its record, or null. */
+export function addRejectedAt(
+  { days, quarters }: RejectedLocally,
+  { type, ms, zoneMin }: { type: string; ms: number; zoneMin: number | null },
+  reason: string,
+): void {
+  if (zoneMin === null) addRejected(quarters, { type, day: String(Math.floor(ms / QUARTER_MS)), reason }, 1)
+  else addRejected(days, { type, day: dayText(ms + zoneMin * 60_000), reason }, 1)
 }
 
 /** The counts of a batch of which these samples and events are rejected as well, all for one reason. */

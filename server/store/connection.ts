@@ -85,7 +85,8 @@ export function withoutConnection(batch: Batch): Batch {
   return {
     ...batch,
     ...{ sources: [], samples: [], derived: [], events: noEvents() },
-    ...{ duplicates: 0, ignored: received, rejected: 0, rejections: [], rejectedDays: {}, rejectedQuarters: {} },
+    ...{ duplicates: 0, ignored: received, rejected: 0, rejections: [] },
+    ...{ rejectedDays: {}, rejectedLocally: { days: {}, quarters: {} } },
     unstored: received > 0 ? [{ collection: 'all', type: null, reason: 'connection_ended', items: received }] : [],
   }
 }

@@ -118,7 +118,7 @@ export function withZones(batch: Batch, zoneAt: ZoneAt): Batch {
 }
 
 /** Times of what has no zone offset, epoch ms. */
-function missingTimes({ samples, derived, events, rejectedQuarters }: Batch): number[] {
+function missingTimes({ samples, derived, events, rejectedLocally }: Batch): number[] {
   const times: number[] = []
   for (const columns of [...samples, ...derived])
     for (const [at, ms] of columns.timeMs.entries()) if (lacksZone(columns, at)) times.push(ms)
@@ -126,7 +126,7 @@ function missingTimes({ samples, derived, events, rejectedQuarters }: Batch): nu
     for (const { startMs, zoneMin, zoneTaken } of items) if (zoneMin === null && !zoneTaken) times.push(startMs)
   for (const { timeMs, zoneMin, zoneTaken } of events.scores) if (zoneMin === null && !zoneTaken) times.push(timeMs)
   for (const { timeMs, zoneMin } of events.currents) if (zoneMin === null) times.push(timeMs)
-  for (const quarters of Object.values(rejectedQuarters))
+  for (const quarters of Object.values(rejectedLocally.quarters))
     for (const quarter of Object.keys(quarters)) times.push(Number(quarter) * QUARTER_MS)
   return times
 }

@@ -368,6 +368,59 @@ eachEngine(t, 'a day of the person begins at their own midnight', async (t, engi
   ])
 })
 
+eachEngine(t, 'a rejected record has the day of its own zone', async (t, engine) => {
+  const app = await startTestApp(t, engine)
+  await startImports(t, app)
+  const local = async (user: string) =>
+    (await ask(app, user, `start_date=${day(MONDAY - DAY_MS)}&end_date=${day(MONDAY + 7 * DAY_MS)}&days=local`)).body
+  const evening = MONDAY + 19 * HOUR_MS
+  const wrong = { unit: 'kg' }
+
+  const alone = await createUser(app)
+  await importBody(app, alone, body([heartRate(evening, 60, { ...wrong, zoneOffset: '+13:00' })]))
+  const { days, providers } = await local(alone)
+  t.strictSame(why(days), ['24 heart_rate 1 unit:1'])
+  t.match(providers, [{ first_day: '2026-02-24', last_day: '2026-02-24' }])
+
+  // One upload, of which each collection and part has rejected items beside a stored one of another zone.
+  const user = await createUser(app)
+  const rejected = { ...wrong, zoneOffset: '+14:00' }
+  const iso = (ms: number) => new Date(ms).toISOString()
+  const workout = {
+    ...{ id: 'w', type: 'running', source: PHONE, zoneOffset: '+14:00' },
+    ...{ startDate: iso(evening), endDate: iso(evening + HOUR_MS) },
+  }
+  const records = [
+    heartRate(evening, 60, { zoneOffset: '+01:00' }),
+    heartRate(evening, 61, rejected),
+    heartRate(evening + 60_000, 61, { ...wrong, zoneOffset: '-20:00' }),
+    heartRate(MONDAY + HOUR_MS, 62, { ...wrong, zoneOffset: '-12:00', metadata: { HKTimeZone: 'Asia/Tokyo' } }),
+    steps(evening, 5, { ...wrong, metadata: { HKTimeZone: 'Asia/Tokyo' } }),
+    record('HKQuantityTypeIdentifierDietaryProtein', evening, 9, { ...rejected, unit: 'bpm', parentId: 'meal' }),
+  ]
+  const workouts = [
+    {
+      ...workout,
+      values: [{ type: 'averageRunningStrideLength', value: 1.1, unit: 'kg' }],
+      samples: [{ type: 'heartRate', timestamp: iso(evening), value: 99, unit: 'kg' }],
+    },
+    { ...workout, id: 'w2', endDate: 'later' },
+  ]
+  const sleep = [stage('deep', evening, evening - HOUR_MS, { zoneOffset: '+14:00' })]
+  await importBody(app, user, body(records, { data: { records, workouts, sleep } }))
+  const counted = (await local(user)).days.filter((one: Day) => one.rejected > 0)
+  t.strictSame(why(counted), [
+    '22 heart_rate 1 unit:1',
+    '23 heart_rate 1 unit:1',
+    '24 heart_rate 2 unit:2',
+    '24 meal_nutrient 1 unit:1',
+    '24 running_stride_length 1 unit:1',
+    '24 sleep 1 end_before_start:1',
+    '24 steps 1 unit:1',
+    '24 workout 1 datetime_parsing:1',
+  ])
+})
+
 eachEngine(t, 'why a day is empty can be told from one answer', async (t, engine) => {
   const app = await startTestApp(t, engine)
   await startImports(t, app)

@@ -138,7 +138,7 @@ export function batchOf(given: Partial<BatchEvents> & { samples?: SampleColumns[
       implausibleParts: {},
       days: dayCounts(samples, all),
       rejectedDays: {},
-      rejectedQuarters: {},
+      rejectedLocally: { days: {}, quarters: {} },
       zones: [],
       events: all,
     },
