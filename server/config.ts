@@ -129,8 +129,7 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     host: text('HOST') ?? '127.0.0.1',
     databaseReadUrls: databaseReadUrls(env, databaseUrl),
     dataDir: resolve(text('DATA_DIR') ?? 'data'),
-    role: choice(env, 'ROLE', ['all', 'api', 'worker'] as const, 'all'),
-    webConcurrency: integer(env, 'WEB_CONCURRENCY', 1, [1, 64]),
+    ...{ role: roleOf(env, databaseUrl), webConcurrency: integer(env, 'WEB_CONCURRENCY', 1, [1, 64]) },
     adminEmail,
     apiBaseUrl: url(env, 'API_BASE_URL') ?? `http://localhost:${port}`,
     consoleEnabled: flag(env, 'CONSOLE_ENABLED', true),
@@ -155,6 +154,15 @@ export function loadConfig(env: Record<string, string | undefined>): Config {
     ...(adminPassword && { adminPassword }),
     ...(bootstrapApiKey && { bootstrapApiKey }),
   }
+}
+
+function roleOf(env: Env, databaseUrl: string | undefined): Config['role'] {
+  const role = choice(env, 'ROLE', ['all', 'api', 'worker'] as const, 'all')
+  if (role === 'all' || databaseUrl) return role
+  throw new ConfigError(
+    'ROLE',
+    'can only be all without DATABASE_URL: the embedded database is of one service, which then does everything',
+  )
 }
 
 function secrets(env: Env, required: boolean): Pick<Config, 'secretKey' | 'previousSecretKey'> {

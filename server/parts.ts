@@ -256,7 +256,8 @@ async function startApi(shared: Shared): Promise<void> {
   })
   await listen(server, config.port, config.host)
   // Only now, since the secrets are shown once: a start that fails before must not have made them.
-  const created = await bootstrapAccounts(deps.db, config, deps.passwords)
+  // A worker leaves them to the process at whose address they can be used.
+  const created = config.role === 'worker' ? {} : await bootstrapAccounts(deps.db, config, deps.passwords)
   open = true
   // The probe answers with the last count; this is the first.
   deps.webhookBacklog?.()

@@ -9,6 +9,7 @@ import {
   type WorkerEvents,
 } from 'graphile-worker'
 import pg from 'pg'
+import { CONNECTION_OPTIONS, connectionTo } from './db/database.ts'
 import { askingTasks, type JobsOptions, ownTasks } from './jobs.ts'
 import { type LivingProcess, recoverDeadProcesses, registerProcess } from './processes.ts'
 import { queueConnections } from './shares.ts'
@@ -94,7 +95,7 @@ export class Jobs {
     this.#workers = [own, asking].filter(({ taskList }) => Object.keys(taskList).length > 0)
     const max = queueConnections(concurrency)
     this.#pool = new pg.Pool({
-      connectionString: url,
+      ...connectionTo(url, CONNECTION_OPTIONS),
       application_name: 'pulsebase queue',
       max,
       idleTimeoutMillis: IDLE_MS,

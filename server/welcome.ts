@@ -13,9 +13,8 @@ interface Welcome {
 /** Prints where the service listens and, at the first start, the login, the API key and a line to paste. */
 export function welcome({ config, port, created, embedded }: Welcome): void {
   const url = `http://${hostToType(config.host)}:${port}`
-  const lines = [
-    `Pulsebase is ready at ${url}  (API reference: ${url}/docs${embedded ? `, data in ${config.dataDir}` : ''})`,
-  ]
+  const about = config.role === 'worker' ? 'a worker, without API' : `API reference: ${url}/docs`
+  const lines = [`Pulsebase is ready at ${url}  (${about}${embedded ? `, data in ${config.dataDir}` : ''})`]
   const { admin, consoleCode, apiKey, apiKeyGenerated } = created
   if (admin || apiKey) lines.push('', 'First start. Shown once, keep it:')
   if (admin) {

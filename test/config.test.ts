@@ -131,7 +131,13 @@ t.test('SECRET_KEY', async (t) => {
 })
 
 t.test('ROLE', async (t) => {
-  for (const role of ['all', 'api', 'worker']) t.equal(loadConfig({ ROLE: role }).role, role)
+  for (const role of ['all', 'api', 'worker']) t.equal(loadConfig({ ...DATABASE, ROLE: role }).role, role)
+  t.equal(loadConfig({ ROLE: 'all' }).role, 'all')
+  for (const ROLE of ['api', 'worker'])
+    t.throws(() => loadConfig({ ROLE }), {
+      name: 'ConfigError',
+      message: /^ROLE can only be all without DATABASE_URL: /,
+    })
   refuses(t, 'ROLE', /must be one of all, api, worker$/, 'x', 'API', 'api,worker')
 })
 

@@ -5,7 +5,7 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import { seriesTypes } from '../server/catalogue/series.ts'
 import { migrate } from '../server/db/migrate.ts'
-import { eachEngine } from './support/sdk.ts'
+import { eachEngine, oneEngine } from './support/sdk.ts'
 import type { Engine } from './support/servers.ts'
 
 const SQL = fileURLToPath(new URL('../sql/', import.meta.url))
@@ -97,22 +97,46 @@ eachEngine(t, 'an empty database', async (t, engine) => {
 
 eachEngine(t, 'a file that fails leaves nothing behind, and the next start goes on there', async (t, engine) => {
   const { url, query } = await emptyDatabase(t, engine)
-  // The third file creates this table too.
-  await query('create table sample (note text)')
-  await t.rejects(migrate(url), { message: 'sql/migrations/0003-samples.sql failed', cause: { code: '42P07' } })
+  // The third file creates a table of this name.
+  await query('create view sample as select 1')
+  await t.rejects(migrate(url), {
+    message: 'sql/migrations/0003-samples.sql failed: relation "sample" already exists',
+    cause: { code: '42P07' },
+  })
   t.strictSame(await query(`select to_regclass('series_type') as left_over, to_regclass('app_user')::text as kept`), [
     { left_over: null, kept: 'app_user' },
   ])
-  await query('drop table sample')
+  await query('drop view sample')
   const log: string[] = []
   await migrate(url, (line) => log.push(line))
   t.equal(log[0], 'applied sql/migrations/0003-samples.sql')
 })
 
+oneEngine(t, 'a database that cannot be ours is left as it is', async (t, engine) => {
+  const relations = `select relname from pg_class where relnamespace = 'public'::regnamespace`
+
+  await t.test('it has tables of something else', async (t) => {
+    const { url, query } = await emptyDatabase(t, engine)
+    await query('create table app_user (id int); create table event (id int); create table invoice (id int)')
+    await t.rejects(migrate(url), {
+      message: 'The database has tables of something else (app_user, event): give Pulsebase one of its own.',
+    })
+    t.equal((await query(relations)).length, 3)
+  })
+
+  await t.test('it cannot store every name', async (t) => {
+    const { url, query } = await emptyDatabase(t, engine, `encoding 'LATIN1' locale 'C'`)
+    await t.rejects(migrate(url), {
+      message: "The database has the encoding LATIN1, which cannot store every name: create one with encoding 'UTF8'.",
+    })
+    t.equal((await query(relations)).length, 0)
+  })
+})
+
 /** A database without anything of ours. */
-async function emptyDatabase(t: Test, { url }: Engine) {
+async function emptyDatabase(t: Test, { url }: Engine, options = '') {
   const name = `pulsebase_migrate_${randomBytes(8).toString('hex')}`
-  await queryAt(url, `create database ${name} template template0`)
+  await queryAt(url, `create database ${name} template template0 ${options}`)
   t.teardown(() => queryAt(url, `drop database ${name} with (force)`))
   const address = new URL(url)
   address.pathname = `/${name}`

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile, realpath } from 'node:fs/promises'
+import { readFile, realpath } from 'node:fs/promises'
 import { totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { makeFolder } from '../folder.ts'
 import { serverAccount } from './embedded/account.ts'
 import { nativePackage, usableBinaries } from './embedded/binaries.ts'
 import {
@@ -54,7 +55,7 @@ export interface EmbeddedOptions {
  */
 export async function startEmbeddedDatabase(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
   const { dataDir, log, port, connections = CONNECTIONS } = options
-  await mkdir(dataDir, { recursive: true }).catch((error: Error) => {
+  await makeFolder(resolve(dataDir)).catch((error: Error) => {
     throw new Error(`DATA_DIR ${resolve(dataDir)} cannot be used: ${error.message}`)
   })
   const dir = await realpath(dataDir)

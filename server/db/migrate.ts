@@ -32,13 +32,16 @@ async function sqlFiles(folder: string, options: { recursive?: boolean } = {}): 
  * Brings the database to this version of the code: `sql/migrations` and the engine's own folder run once, in order,
  * never edited; `sql/routines` and the engine's own run again whenever one of them changed. `sql/engine.sql` names the
  * engine's folder, so no TypeScript asks which engine runs. Processes that start at the same time wait for the first
- * one. Throws when an applied file was edited or a statement fails; nothing of a failed file is kept.
+ * one. Throws when an applied file was edited or a statement fails, of which nothing of the file is kept,
+ * and when the database is not in UTF-8 or somebody else's.
  */
 export async function migrate(url: string, log: (message: string) => void = () => {}): Promise<void> {
   const client = new pg.Client({ ...connectionTo(url, CONNECTION_OPTIONS), application_name: 'pulsebase migrate' })
   await client.connect()
   try {
     await client.query('select pg_advisory_lock($1)', [LOCK_KEY])
+    const migrations = await sqlFiles('migrations')
+    await checkUsable(client, migrations)
     await client.query(`
       create table if not exists schema_migration (
         name text primary key,
@@ -48,13 +51,34 @@ export async function migrate(url: string, log: (message: string) => void = () =
     const engineSql = await readFile(`${SQL_FOLDER}engine.sql`, 'utf8')
     const answers = (await client.query(engineSql)) as unknown as pg.QueryResult<{ engine: string }>[]
     const engine = [answers].flat().at(-1)?.rows[0]?.engine ?? 'plain'
-    await applyOnce(client, [...(await sqlFiles('migrations')), ...(await sqlFiles(engine))], log)
+    await applyOnce(client, [...migrations, ...(await sqlFiles(engine))], log)
     await applyRoutines(client, engine, log)
     await writeSeriesTypes(client)
     await addPriorities(client)
   } finally {
     await client.end()
   }
+}
+
+/** Before anything is changed: every name and note must be storable, and tables that have our names be ours. */
+async function checkUsable(client: pg.Client, files: readonly SqlFile[]): Promise<void> {
+  const own = files.flatMap(({ text }) => [...text.matchAll(/^create table (\w+)/gm)].map(([, name]) => name))
+  const { rows } = await client.query<{ encoding: string; foreign: string | null }>(
+    `select current_setting('server_encoding') as encoding, (
+       select string_agg(c.relname, ', ' order by c.relname)
+       from pg_class c
+       where to_regclass('schema_migration') is null and c.relkind in ('r', 'p') and c.relname = any ($1)
+         and c.relnamespace = current_schema()::regnamespace
+     ) as foreign`,
+    [own],
+  )
+  const [{ encoding, foreign } = { encoding: '', foreign: null }] = rows
+  if (encoding !== 'UTF8') {
+    throw new Error(
+      `The database has the encoding ${encoding}, which cannot store every name: create one with encoding 'UTF8'.`,
+    )
+  }
+  if (foreign) throw new Error(`The database has tables of something else (${foreign}): give Pulsebase one of its own.`)
 }
 
 const checksum = (text: string) => createHash('sha256').update(text).digest('hex')
@@ -106,7 +130,7 @@ async function inTransaction(client: pg.Client, file: SqlFile, record: () => Pro
     await client.query('commit')
   } catch (error) {
     await client.query('rollback')
-    throw new Error(`sql/${file.name} failed`, { cause: error })
+    throw new Error(`sql/${file.name} failed: ${(error as Error).message}`, { cause: error })
   }
 }
 

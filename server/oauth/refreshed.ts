@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { makeFolder } from '../folder.ts'
 import type { Tokens } from '../providers/provider.ts'
 import { type SealedTokens, sealTokens } from './grants.ts'
 import type { OAuthParts } from './parts.ts'
@@ -90,7 +91,7 @@ async function writeFileOf(dataDir: string, refreshed: Refreshed): Promise<strin
     `refreshed-${refreshed.grantId}-${refreshed.version}-${randomBytes(4).toString('hex')}.json`,
   )
   const draft = `${path}.new`
-  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  await makeFolder(dataDir, 0o700)
   const { access, refresh } = refreshed.tokens
   const tokens = {
     ...refreshed.tokens,

@@ -81,6 +81,13 @@ t.test('create', async (t) => {
     t.match((await app.request('GET', `${USERS}/${answer.body.id}`)).body, fields)
   })
 
+  t.test('an empty external_user_id is none, so several users may have it', async (t) => {
+    for (let user = 0; user < 2; user += 1) {
+      const { status, body } = await app.request('POST', USERS, { body: { external_user_id: '' } })
+      t.strictSame([status, body.external_user_id], [201, null])
+    }
+  })
+
   t.test('refuses what another user has', async (t) => {
     for (const email of ['Ada@example.org', 'aDA@Example.ORG']) {
       const answer = await app.request('POST', USERS, { body: { email } })
@@ -171,6 +178,8 @@ t.test('update', async (t) => {
     email: null,
     external_user_id: 'a',
   })
+  t.match((await patch(id, { external_user_id: '' })).body, { external_user_id: null })
+  t.match((await patch(id, { external_user_id: 'a' })).body, { external_user_id: 'a' })
   t.match((await patch(id, {})).body, { last_name: 'Lovelace' })
   t.match((await patch(id, { unknown: 1 })).body, { last_name: 'Lovelace' })
   t.strictSame((await patch(id, { email: 'GRACE@example.org' })).body, {

@@ -26,7 +26,7 @@ oneEngine(t, 'connections', async (t, engine) => {
     const ALL = `select current_setting('jit') as jit, current_setting('timezone') as timezone,
       current_setting('statement_timeout') as statement_timeout, current_setting('work_mem') as work_mem,
       current_setting('application_name') as name`
-    const given = '-c work_mem=5MB -c timezone=Europe/Vienna -c jit=on'
+    const given = '-c work_mem=5MB -c timezone=Europe/Vienna -c jit=on -c extra_float_digits=-6'
     const found: unknown[] = []
     for (const query of [`options=${encodeURIComponent(given)}`, `keepalives=1&options=${given}`, 'keepalives=1']) {
       const address = `${url}${url.includes('?') ? '&' : '?'}${query}`
@@ -40,5 +40,25 @@ oneEngine(t, 'connections', async (t, engine) => {
       { ...ours, work_mem: '5MB' },
       { ...ours, work_mem: '4MB' },
     ])
+  })
+
+  await t.test('and whatever the database says', async (t) => {
+    const database = new URL(url).pathname.slice(1)
+    for (const setting of [
+      `default_transaction_isolation = 'serializable'`,
+      `extra_float_digits = -6`,
+      `bytea_output = 'escape'`,
+      `datestyle = 'SQL, DMY'`,
+      `intervalstyle = 'iso_8601'`,
+    ])
+      await other.query(`alter database "${database}" set ${setting}`)
+    const one = openDatabase({ url, name: 'pulsebase test', maxConnections: 1, statementTimeoutMs: 60_000, onError })
+    const found = await one.query(
+      `select current_setting('transaction_isolation') as isolation, (1::float8 / 3)::text as third, '\\x01'::bytea::text as bytes,
+              '2026-11-28'::date::text as day, interval '1 day'::text as interval`,
+    )
+    await one.end()
+    const expected = { isolation: 'read committed', third: '0.3333333333333333', bytes: '\\x01' }
+    t.strictSame(found, [{ ...expected, day: '2026-11-28', interval: '1 day' }])
   })
 })

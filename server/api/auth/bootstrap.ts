@@ -27,10 +27,9 @@ export async function bootstrapAccounts(db: Database, config: Config, passwords:
       'select exists (select from developer) as developer, exists (select from api_key) as api_key',
     )
     const admin = exists.developer ? undefined : await createDeveloper(tx, config, passwords)
-    const hasConsole = config.consoleEnabled && config.role !== 'worker'
     return {
       ...(admin && { admin: admin.login }),
-      ...(admin && hasConsole && { consoleCode: await newConsoleCode(tx, admin.id) }),
+      ...(admin && config.consoleEnabled && { consoleCode: await newConsoleCode(tx, admin.id) }),
       ...(!exists.api_key && { apiKey: await createApiKey(tx, config), apiKeyGenerated: !config.bootstrapApiKey }),
     }
   })

@@ -35,7 +35,7 @@ export const createUser = route(
            returning ${USER_COLUMNS}
          )
          ${usersWithConnections('created')}`,
-        [body.first_name ?? null, body.last_name ?? null, body.email ?? null, body.external_user_id ?? null],
+        [body.first_name ?? null, body.last_name ?? null, body.email ?? null, body.external_user_id || null],
       )
       return foldUsers(rows)[0]
     } catch (error) {

@@ -38,7 +38,10 @@ export const updateUser = route(
     try {
       const rows = await db.query<UserConnectionRow>(
         `with changed as (${changed}) ${usersWithConnections('changed')}`,
-        [params.user_id, ...given.map((field) => body[field] ?? null)],
+        [
+          params.user_id,
+          ...given.map((field) => (field === 'external_user_id' ? body[field] || null : (body[field] ?? null))),
+        ],
       )
       const [user] = foldUsers(rows)
       if (!user) throw errors.notFound('User', params.user_id)
