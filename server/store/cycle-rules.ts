@@ -100,10 +100,13 @@ function daysOf(observations: readonly Observation[]): Day[] {
   return [...days.values()].sort((a, b) => a.number - b.number)
 }
 
-/** Last day of an observation: a period, or flow logged as one interval, covers the days it touches. */
+/**
+ * Last day of an observation: a period, or flow logged as one interval, covers the days it touches for more than an hour. A
+ * record has the offset of its start alone, in which a midnight after the end of summer time is an hour past midnight.
+ */
 function lastDay({ kind, startMs, endMs, zoneMin }: Observation): number {
   const covers = kind === 'period' || (kind === 'flow' && endMs - startMs > LOGGED_DAY_MS)
-  return dayOf(covers ? Math.max(startMs, endMs - 1) : startMs, zoneMin)
+  return dayOf(covers ? Math.max(startMs, endMs - HOUR_MS - 1) : startMs, zoneMin)
 }
 
 function spansOf(days: readonly Day[]): Span[] {
