@@ -1,7 +1,8 @@
-import { brotliCompressSync, brotliDecompressSync, constants, gunzipSync, inflateSync } from 'node:zlib'
+import { brotliCompressSync, brotliDecompressSync, constants, gunzipSync } from 'node:zlib'
 import { move, transferableSymbol, valueSymbol } from 'piscina'
 import type { Batch } from '../server/batch/columns.ts'
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
+import { inflatedSync } from '../server/deflate.ts'
 import { resolveSdkProvider, type SdkProvider } from '../server/providers/index.ts'
 import { parseJsonBytes } from './json-bytes.ts'
 import { readSdkBatch } from './sdk-batch.ts'
@@ -109,7 +110,7 @@ function decode({ bytes: given, encoding }: UploadTask): Uint8Array | UploadResu
   const bytes = given instanceof Uint8Array ? given : whole(given)
   if (encoding === 'identity') return bytes
   try {
-    const inflate = encoding === 'gzip' ? gunzipSync : encoding === 'deflate' ? inflateSync : brotliDecompressSync
+    const inflate = encoding === 'gzip' ? gunzipSync : encoding === 'deflate' ? inflatedSync : brotliDecompressSync
     return inflate(bytes, { maxOutputLength: UPLOAD_LIMIT_BYTES })
   } catch (error) {
     const tooLarge = (error as { code?: string }).code === 'ERR_BUFFER_TOO_LARGE'

@@ -1,6 +1,9 @@
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
 import coBody from 'co-body'
 import type { Context } from 'koa'
 import type { TSchema } from 'typebox'
+import { inflated } from '../deflate.ts'
 import { AppError, errors, type Issue } from '../errors.ts'
 import type { Leave } from '../gate.ts'
 import type { Gates, Limits } from '../limits.ts'
@@ -53,8 +56,7 @@ export function bodyReader(schema: TSchema, { forms, optional }: { forms: boolea
     let body: unknown
     let text: string
     try {
-      const parsing = form ? coBody.form(ctx.req, PARSING) : coBody.json(ctx.req, PARSING)
-      ;({ parsed: body, raw: text } = await atPace(ctx.req, bodyPace, parsing))
+      ;({ parsed: body, raw: text } = await atPace(ctx.req, bodyPace, parse(ctx.req, form)))
     } catch (error) {
       if (error instanceof AppError) throw error
       const issue = parseFailure(error)
@@ -68,6 +70,27 @@ export function bodyReader(schema: TSchema, { forms, optional }: { forms: boolea
     }
     return check(body, ['body'], issues)
   }
+}
+
+async function parse(req: IncomingMessage, form: boolean): Promise<{ parsed: unknown; raw: string }> {
+  const deflated = contentEncoding(req.headers['content-encoding'] ?? '') === 'deflate'
+  // The parser knows deflate with zlib's header only.
+  const content = deflated ? await inflatedBody(req) : req
+  return form ? coBody.form(content, PARSING) : coBody.json(content, PARSING)
+}
+
+/** The content of a body in deflate, as a request of its own. */
+async function inflatedBody(req: IncomingMessage) {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  // The request stays open for the answer.
+  for await (const piece of req.iterator({ destroyOnReturn: false })) {
+    pieces.push(piece)
+    bytes += piece.length
+    if (bytes > BODY_LIMIT_BYTES) throw errors.tooLarge(BODY_LIMIT_BYTES)
+  }
+  const content = await inflated(Buffer.concat(pieces), { maxOutputLength: BODY_LIMIT_BYTES })
+  return Object.assign(Readable.from([content]), { headers: {} }) as unknown as IncomingMessage
 }
 
 /** Whether the request announces a body at all. */
@@ -89,6 +112,8 @@ function parseFailure(error: unknown): Issue {
   if (status === 400 && typeof body === 'string') return jsonProblem(body)
   if (status === 400) throw errors.badRequest('The request body could not be read.')
   const code = (error as { code?: string }).code
+  if (code === 'ERR_BUFFER_TOO_LARGE') throw errors.tooLarge(BODY_LIMIT_BYTES)
+  if (code === 'ECONNRESET') throw errors.badRequest('The request body ended early.')
   if (code?.startsWith('Z_')) throw errors.badRequest('The compressed request body is damaged.')
   throw error
 }

@@ -1,7 +1,8 @@
 import { promisify } from 'node:util'
-import { brotliDecompress, gunzip, inflate } from 'node:zlib'
+import { brotliDecompress, gunzip } from 'node:zlib'
 import { Client, type Dispatcher, Pool } from 'undici'
 import { parseExactJson } from '../../workers/exact-json.ts'
+import { inflated } from '../deflate.ts'
 import type { Answer, Form } from '../providers/provider.ts'
 
 /** Time for a whole request, from its connection to the end of the answer (contract 12.10). */
@@ -194,7 +195,7 @@ function reasonOf(error: Error, status: number): string {
 const DECODERS: Record<string, (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>> = {
   gzip: promisify(gunzip),
   'x-gzip': promisify(gunzip),
-  deflate: promisify(inflate),
+  deflate: inflated,
   br: promisify(brotliDecompress),
 }
 

@@ -2,7 +2,7 @@
 // uploads, stays alive, and never blocks its event loop for long.
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
-import { deflateSync, gzipSync } from 'node:zlib'
+import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import t from 'tap'
 import { openDatabase } from '../../server/db/database.ts'
 import { createTestDatabase } from '../support/app.ts'
@@ -155,6 +155,18 @@ const refused: Record<string, [status: number, detail: string, pieces: () => Ite
     '33 MiB of content in gzip': [413, TOO_LARGE, () => [gzipSync(Buffer.alloc(33 * MIB, ' '))], gzip],
     'a gzip bomb of 1 GiB': [413, TOO_LARGE, () => repeated(gzipSync(Buffer.alloc(MIB)), 1024), gzip],
     'a deflate bomb': [413, TOO_LARGE, () => [deflateSync(Buffer.alloc(40 * MIB))], { 'Content-Encoding': 'deflate' }],
+    'a raw deflate bomb': [
+      413,
+      TOO_LARGE,
+      () => [deflateRawSync(Buffer.alloc(40 * MIB))],
+      { 'Content-Encoding': 'deflate' },
+    ],
+    'truncated raw deflate': [
+      400,
+      DAMAGED,
+      () => [deflateRawSync(good).subarray(0, -5)],
+      { 'Content-Encoding': 'deflate' },
+    ],
     '30 MiB without a credential': [
       401,
       'Authentication required: provide SDK token or API key',

@@ -1,5 +1,5 @@
 // Uploads of phones and their answers: contract 9.1, sdk-payload 1 to 5.
-import { deflateSync, gzipSync } from 'node:zlib'
+import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import t from 'tap'
 import { waitUntil } from '../../server/db/embedded/processes.ts'
 import { startTestApp } from '../support/app.ts'
@@ -65,6 +65,7 @@ oneEngine(t, 'an upload', async (t, engine) => {
       [gzipSync(bytes), { 'Content-Encoding': 'x-gzip' }],
       [Buffer.concat([gzipSync(bytes.subarray(0, 50)), gzipSync(bytes.subarray(50))]), { 'Content-Encoding': 'gzip' }],
       [deflateSync(bytes), { 'Content-Encoding': 'deflate' }],
+      [deflateRawSync(bytes), { 'Content-Encoding': 'deflate' }],
       [bytes, { 'Content-Encoding': 'identity' }],
       [bytes, { 'Content-Type': 'application/json; charset=utf-8' }],
       [bytes, { 'Content-Type': 'application/vnd.health+json' }],

@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
-import { deflateSync, gzipSync } from 'node:zlib'
+import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
 import { routes } from '../../server/api/index.ts'
@@ -291,6 +292,17 @@ t.test('bodies', async (t) => {
     const text = '{"first_name":"Zip"}'
     t.equal((await post(gzipSync(text), { 'Content-Encoding': 'gzip' })).body.first_name, 'Zip')
     t.equal((await post(deflateSync(text), { 'Content-Encoding': 'deflate' })).body.first_name, 'Zip')
+    t.equal((await post(deflateRawSync(text), { 'Content-Encoding': 'deflate' })).body.first_name, 'Zip')
+    for (const deflated of [deflateSync(text), deflateRawSync(text)]) {
+      const answer = await post(deflated.subarray(0, -5), { 'Content-Encoding': 'deflate' })
+      t.equal(answer.status, 400)
+      t.strictSame(answer.body, { detail: 'The compressed request body is damaged.' })
+    }
+    for (const deflate of [deflateSync, deflateRawSync]) {
+      const bomb = deflate(`{"first_name":"${'x'.repeat(2 * 1024 * 1024)}"}`)
+      t.equal((await post(bomb, { 'Content-Encoding': 'deflate' })).status, 413)
+      t.equal((await post(deflate(randomBytes(2 * 1024 * 1024)), { 'Content-Encoding': 'deflate' })).status, 413)
+    }
     const damaged = gzipSync(text)
     damaged.fill(0xff, 10, 20)
     for (const bytes of [damaged, gzipSync(text).subarray(0, 20), Buffer.from(text)]) {

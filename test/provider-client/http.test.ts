@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { callOf, excerpt, ForbiddenAddress } from '../../server/provider-client/call.ts'
 import { type OAuthClient, oauthClients } from '../../server/provider-client/clients.ts'
@@ -43,6 +43,8 @@ t.test('answers are taken as they are, and what cannot be read is refused', asyn
     '/deep': (_, response) => response.end(deep),
     '/elsewhere': (_, response) => response.writeHead(302, { location: '/json' }).end(),
     '/gzip': (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"z":1}')),
+    '/deflate': (_, response) => response.writeHead(200, { 'content-encoding': 'deflate' }).end(deflateSync('{"z":3}')),
+    '/raw': (_, response) => response.writeHead(200, { 'content-encoding': 'deflate' }).end(deflateRawSync('{"z":4}')),
     '/br': (_, response) => response.writeHead(200, { 'content-encoding': 'br' }).end(brotliCompressSync('{"z":2}')),
     '/damaged': (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('{"z":1}'),
     '/bomb': (_, response) =>
@@ -78,6 +80,8 @@ t.test('answers are taken as they are, and what cannot be read is refused', asyn
     '/deep': { status: 200, json: undefined, left: undefined },
     '/elsewhere': { status: 302, json: undefined, left: undefined },
     '/gzip': { status: 200, json: { z: 1 }, left: undefined },
+    '/deflate': { status: 200, json: { z: 3 }, left: undefined },
+    '/raw': { status: 200, json: { z: 4 }, left: undefined },
     '/br': { status: 200, json: { z: 2 }, left: undefined },
     '/damaged': { failed: 'the answer is damaged', sent: true },
     '/bomb': tooLarge,

@@ -1,5 +1,5 @@
 // The entry of the worker threads: bytes in, columns or the reason of a rejection out; it never throws.
-import { brotliDecompressSync, deflateSync, gzipSync } from 'node:zlib'
+import { brotliDecompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import t from 'tap'
 import { parseJsonBytes, parseWhole } from '../../workers/json-bytes.ts'
@@ -33,6 +33,9 @@ t.test('the same upload is the same in every encoding, and as it is stored', asy
   for (const [encoding, content] of [
     ['gzip', gzipSync(bytes)],
     ['deflate', deflateSync(bytes)],
+    ['deflate', deflateRawSync(bytes)],
+    ['deflate', deflateRawSync(bytes, { level: 0 })],
+    ['deflate', deflateRawSync(bytes, { strategy: constants.Z_FIXED })],
   ] as const) {
     const other = accepted(read(content, { encoding }))
     t.strictSame(other.batch, first.batch, encoding)

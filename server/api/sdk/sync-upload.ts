@@ -110,7 +110,7 @@ export const syncUpload = route(
     summary: 'Upload health data of a phone',
     description:
       'Answers 202 once the upload is stored. Content problems never fail the request: read the batch status. ' +
-      'The body may be compressed (gzip, deflate), at most 32 MiB decoded. Within 24 hours, the same X-Request-Id with the same bytes counts as the same upload.',
+      'The body may be compressed (gzip, deflate with or without the header of zlib), at most 32 MiB decoded. Within 24 hours, the same X-Request-Id with the same bytes counts as the same upload.',
     tag: 'SDK',
     guard: 'sdk',
     share: 'own',
