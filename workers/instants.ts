@@ -1,4 +1,4 @@
-import { parseInstant } from '../server/time.ts'
+import { parseInstant, parseZoneOffset } from '../server/time.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -29,4 +29,13 @@ function twoDigits(text: string, at: number): number {
   const tens = text.charCodeAt(at) - 48
   const ones = text.charCodeAt(at + 1) - 48
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN
+}
+
+/** Of a time of day. */
+const OFFSET_AT_END = /[+-]\d{2}:?\d{2}$/
+
+/** Minutes east of UTC that a date-time says; null if it says none, or UTC, as libraries write whatever the local time is. */
+export function ownOffset(time: unknown): number | null {
+  const [offset] = (typeof time === 'string' && OFFSET_AT_END.exec(time.slice('2026-02-24T'.length))) || []
+  return (offset && parseZoneOffset(offset)) || null
 }

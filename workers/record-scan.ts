@@ -93,6 +93,8 @@ class RecordScanner {
   #at = 0
   /** Objects of metadata in the record. */
   #objects = 0
+  /** Whether the start of the record says another offset than UTC. */
+  #startHasOffset = false
 
   constructor(body: Buffer, parse: ParseAt) {
     const { buffer, byteOffset, byteLength } = body
@@ -129,6 +131,7 @@ class RecordScanner {
     const { bytes } = this.#body
     this.records.clearRow()
     this.#objects = 0
+    this.#startHasOffset = false
     let seen = 0
     let at = start
     do {
@@ -140,6 +143,8 @@ class RecordScanner {
       at = afterSpace(bytes, this.#at)
     } while (bytes[at] === COMMA)
     if (bytes[at] !== CLOSE || (seen & NEEDED) !== NEEDED) return -1
+    // There it counts unless another one is readable.
+    if (this.#startHasOffset && this.records.zoneOffset() === null) return -1
     this.records.objects += this.#objects
     this.#at = at + 1
     return at + 1
@@ -177,6 +182,7 @@ class RecordScanner {
       case START:
         this.#at = this.#instants.read(bytes, view, at)
         records.startMs[row] = this.#instants.ms
+        this.#startHasOffset = this.#instants.hasOffset
         return this.#at > 0
       case END:
         this.#at = this.#instants.read(bytes, view, at)

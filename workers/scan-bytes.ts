@@ -1,4 +1,4 @@
-import { instant } from './instants.ts'
+import { instant, ownOffset } from './instants.ts'
 
 // How to read single values of JSON from its bytes, without making strings of them.
 
@@ -91,6 +91,8 @@ export class NumberReader {
 export class InstantReader {
   /** Epoch milliseconds. */
   ms = 0
+  /** Whether it says another offset than UTC. */
+  hasOffset = false
   #dayMs = 0
   /** The bytes of that day, as numbers. */
   #yyyy = 0
@@ -101,6 +103,7 @@ export class InstantReader {
   read(bytes: Uint8Array, view: DataView, quote: number): number {
     const start = quote + 1
     if (bytes[quote] !== QUOTE || start + MAX_INSTANT_BYTES > bytes.length) return -1
+    this.hasOffset = false
     const isUtc = bytes[start + 19] === Z && bytes[start + 20] === QUOTE
     if (!isUtc || bytes[start + 10] !== T || bytes[start + 13] !== COLON || bytes[start + 16] !== COLON)
       return this.#other(bytes, start)
@@ -131,9 +134,11 @@ export class InstantReader {
     let end = start
     while (end < start + MAX_INSTANT_BYTES && isPlain(bytes[end] as number)) end += 1
     if (bytes[end] !== QUOTE) return -1
-    const ms = instant(asciiAt(bytes, start, end))
+    const text = asciiAt(bytes, start, end)
+    const ms = instant(text)
     if (ms === undefined) return -1
     this.ms = ms
+    this.hasOffset = ownOffset(text) !== null
     return end + 1
   }
 }

@@ -1,3 +1,4 @@
+import { zoneOffsetOf } from '../server/providers/zone-offset.ts'
 import { type BodyBytes, KnownObjects, KnownStrings } from './known-texts.ts'
 
 /** Stands for the number of a string or an object that a record does not have. */
@@ -74,6 +75,12 @@ export class ScannedRecords {
     this.unit[row] = NONE
     this.source[row] = NONE
     this.telling[row] = NONE
+  }
+
+  /** Minutes east of UTC of the next row's zone; null when it has none that is known. */
+  zoneOffset(): number | null {
+    const zone = this.zone[this.count] as number
+    return zone === NONE ? null : zoneOffsetOf(this.zones.values[zone], 0)
   }
 
   /** Keeps the row of a record that stands between two positions. */

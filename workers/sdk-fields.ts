@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { normaliseDeviceString } from '../server/catalogue/devices.ts'
 import { zoneOffsetOf } from '../server/providers/zone-offset.ts'
-import { instant } from './instants.ts'
+import { instant, ownOffset } from './instants.ts'
 import type { Decode } from './json-bytes.ts'
 
 // How to read single fields of an SDK upload, in every collection (sdk-payload 4, 5.3).
@@ -94,10 +94,14 @@ function dateProblem(value: unknown): [type: string, msg: string] {
 
 /**
  * Minutes east of UTC of an item that starts at `startMs`: of its zone offset, else of the zone that the app which wrote it
- * named in the metadata (HealthKit's HKTimeZone), else null. It costs no item (sdk-payload 4.5).
+ * named in the metadata (HealthKit's HKTimeZone), else of the start itself, else null. It costs no item (sdk-payload 4.5).
  */
 export function zoneOf(item: Json, startMs: number): number | null {
-  return zoneOffsetOf(item.zoneOffset, startMs) ?? zoneOffsetOf(metadataOf(item, 'HKTimeZone'), startMs)
+  return (
+    zoneOffsetOf(item.zoneOffset, startMs) ??
+    zoneOffsetOf(metadataOf(item, 'HKTimeZone'), startMs) ??
+    ownOffset(item.startDate)
+  )
 }
 
 /**

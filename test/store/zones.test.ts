@@ -36,6 +36,19 @@ oneEngine(t, 'zones', async (t, engine) => {
     )
   })
 
+  await t.test('of its own start, so that a walk after midnight belongs to that day', async (t) => {
+    const user = await createUser(app)
+    const walk = { ...without(0), startDate: '2026-05-04T00:30:00+02:00', endDate: '2026-05-04T00:40:00+02:00' }
+    t.match(await send(user, [walk]), { inserted: 1 })
+    t.strictSame(await zones(app, user), [120])
+    const path = `/api/v1/users/${user}/summaries/activity?start_date=2026-05-01&end_date=2026-05-08`
+    const { data } = (await app.request('GET', path)).body
+    t.strictSame(
+      data.map(({ date, steps }: { date: string; steps: number }) => [date, steps]),
+      [['2026-05-04', 5]],
+    )
+  })
+
   await t.test('of stored records, from any provider, if the upload has none nearby', async (t) => {
     const user = await createUser(app)
     t.match(await send(user, [without(2)]), { inserted: 1 })

@@ -30,7 +30,7 @@ import { queueFirst } from '../../server/intake/pulls/plan.ts'
 import { acceptUploads, type Uploads } from '../../server/intake/uploads/accept.ts'
 import { createHandover, type Handover } from '../../server/intake/uploads/handover.ts'
 import { apiConnections, hasOthers, LIMITS, type Limits, openGates, replicaConnections } from '../../server/limits.ts'
-import type { Logger } from '../../server/log.ts'
+import { type Logger, openLog } from '../../server/log.ts'
 import { createMetrics } from '../../server/metrics.ts'
 import { observeGrants } from '../../server/oauth/observe.ts'
 import type { OAuthParts } from '../../server/oauth/parts.ts'
@@ -259,7 +259,7 @@ async function startApp(t: Test, databaseUrl: string, apiKey: string, overrides:
     ...settings,
   }
   // Standard output carries the test results.
-  const log = pino({ level: 'error' }, pino.destination(2))
+  const log = openLog('error', pino.destination(2))
   const keys = deriveKeys(config.secretKey ?? SECRET_KEY)
   const db = openDatabase({
     url: databaseUrl,

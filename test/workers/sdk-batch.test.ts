@@ -28,22 +28,22 @@ function described({ samples, sources }: Batch): string[] {
 }
 
 t.test('an instant is read from any ISO 8601 spelling with time of day', async (t) => {
-  const times: [text: string, utc: string][] = [
+  const times: [text: string, utc: string, zone?: number][] = [
     ['2026-02-24T12:00:00Z', '2026-02-24T12:00:00.000Z'],
     ['2026-02-24T12:00:00.5Z', '2026-02-24T12:00:00.500Z'],
     ['2026-02-24T12:00:00.123456789Z', '2026-02-24T12:00:00.123Z'],
     ['2026-02-24T12:00Z', '2026-02-24T12:00:00.000Z'],
     ['2026-02-24 12:00:00', '2026-02-24T12:00:00.000Z'],
     ['2026-02-24T12:00:00', '2026-02-24T12:00:00.000Z'],
-    ['2026-02-24T13:00:00+01:00', '2026-02-24T12:00:00.000Z'],
-    ['2026-02-24T06:30:00-0530', '2026-02-24T12:00:00.000Z'],
+    ['2026-02-24T13:00:00+01:00', '2026-02-24T12:00:00.000Z', 60],
+    ['2026-02-24T06:30:00-0530', '2026-02-24T12:00:00.000Z', -330],
     ['2024-02-29T23:59:59Z', '2024-02-29T23:59:59.000Z'],
     ['1970-01-02T00:00:00Z', '1970-01-02T00:00:00.000Z'],
     ['1985-07-13T12:00:00Z', '1985-07-13T12:00:00.000Z'],
   ]
-  for (const [text, utc] of times) {
+  for (const [text, utc, zone] of times) {
     const batch = read([heartRate(0, 60, { startDate: text, endDate: text })])
-    t.strictSame(described(batch), [`heart_rate ${utc} 60 - Watch of Ada`], text)
+    t.strictSame(described(batch), [`heart_rate ${utc} 60 ${zone ?? '-'} Watch of Ada`], text)
   }
   // The form that every SDK writes is read digit by digit: that must accept neither more nor less.
   const digits = fc.noBias(fc.integer({ min: 0, max: 99 })).map((number) => String(number).padStart(2, '0'))
@@ -147,6 +147,30 @@ t.test('a zone offset is read if it is unambiguous, and otherwise the record is 
     if (JSON.stringify(found) !== JSON.stringify(wanted)) wrong.push([zoneOffset, metadata, found])
   }
   t.strictSame(wrong, [])
+})
+
+t.test('without a zone, that of the start counts, unless it may be how a library writes UTC', async (t) => {
+  const zones = [
+    ['2026-02-24T00:30:00+02:00', 120],
+    ['2026-02-24T00:30:00.25-0530', -330],
+    ['2026-02-24 00:30 +13:00', 780],
+    ['2026-02-24T00:30:00+00:00', null],
+    ['2026-02-24T00:30:00-00:00', null],
+    ['2026-02-24T00:30:00Z', null],
+    ['2026-02-24T00:30:00', null],
+  ] as const
+  const told = { zoneOffset: '+01:00', metadata: { HKTimeZone: 'Asia/Kathmandu' } }
+  for (const [startDate, zone] of zones) {
+    const record = { ...heartRate(NOON, 60), startDate, endDate: '2026-02-24T12:00:00Z', zoneOffset: null }
+    const found = [{}, { zoneOffset: 'nowhere' }, { metadata: told.metadata }, told].map((fields) =>
+      zoneOf({ ...record, ...fields }),
+    )
+    t.strictSame(found, [zone, zone, 345, 60], startDate)
+  }
+  function zoneOf(record: object): number | null | undefined {
+    const zoneMin = read([record]).samples[0]?.zoneMin[0]
+    return zoneMin === NO_ZONE ? null : zoneMin
+  }
 })
 
 t.test('a value may be numeric text', async (t) => {
