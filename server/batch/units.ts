@@ -5,7 +5,7 @@ interface Linear {
 
 // One entry per dimension: its units in the catalogue, then every size, in one common unit, with its spellings
 // (sdk-types 1.1; as HealthKit, Health Connect, Samsung Health and the XML export write them). Spellings are looked up
-// exactly, then in lower case, where the later of two equal ones wins.
+// exactly, then folded, where the later of two equal ones wins.
 type Dimension = readonly [targets: readonly string[], ...sizes: (readonly [size: number, ...spellings: string[]])[]]
 const dimensions: readonly Dimension[] = [
   // `cal` in exactly these letters is the small calorie; `Cal`, and so `CAL`, is the kilocalorie.
@@ -71,12 +71,12 @@ const dimensions: readonly Dimension[] = [
   [['mg_dl'], [1, 'mg_dl', 'mg/dL'], [18.0182, 'mmol/L']],
   [['percent'], [1, 'percent', '%'], [100, 'fraction']],
   [['kg_m2'], [1, 'kg_m2', 'kg/m²', 'kg/m2', 'kg/m^2', 'count']],
-  [['ml_kg_min'], [1, 'ml_kg_min', 'mL/kg/min', 'mL/min·kg', 'mL/(kg·min)']],
+  [['ml_kg_min'], [1, 'ml_kg_min', 'mL/kg/min', 'mL/min·kg']],
   [['L/min'], [1, 'L/min'], [60, 'L/s'], [0.001, 'mL/min']],
   [['watts'], [1, 'watts', 'W'], [1000, 'kW']],
   [['dB'], [1, 'dB', 'dBASPL', 'dBHL']],
-  [['met'], [1, 'met', 'kcal/hr/kg', 'kcal/kg/hr', 'kcal/hr·kg']],
-  [['score'], [1, 'score', 'count', 'appleEffortScore', 'kcal/hr/kg', 'kcal/kg/hr', 'kcal/hr·kg']],
+  [['met'], [1, 'met', 'kcal/hr/kg', 'kcal/hr·kg']],
+  [['score'], [1, 'score', 'count', 'appleEffortScore', 'kcal/hr/kg', 'kcal/hr·kg']],
   // Insulin counts international units, electrodermal activity microsiemens (sdk-types 2).
   [
     ['count'],
@@ -110,8 +110,20 @@ for (const [targets, ...sizes] of dimensions) {
   }
 }
 
-const lowerCase: ReadonlyMap<string, ReadonlyMap<string, Linear>> = new Map(
-  [...exact].map(([to, units]) => [to, new Map([...units].map(([from, linear]) => [from.toLowerCase(), linear]))]),
+/** A unit divided by two others, with or without parentheses. */
+const QUOTIENT = /^([a-z]+)\/(?:([a-z]+)[/*.\u00b7\u22c5]([a-z]+)|\(([a-z]+)[*.\u00b7\u22c5]([a-z]+)\))$/
+
+/** A spelling in lower case; quotients by two units are alike however they are written: mL/kg·min, ml/(min*kg). */
+function folded(spelling: string): string {
+  const lower = spelling.trim().toLowerCase()
+  const [, top, ...parts] = QUOTIENT.exec(lower.replaceAll(' ', '')) ?? []
+  if (top === undefined) return lower
+  const divisors = parts.flatMap((part) => (part === undefined ? [] : part === 'hr' ? 'h' : part))
+  return [top, ...divisors.sort()].join('/')
+}
+
+const loose: ReadonlyMap<string, ReadonlyMap<string, Linear>> = new Map(
+  [...exact].map(([to, units]) => [to, new Map([...units].map(([from, linear]) => [folded(from), linear]))]),
 )
 
 /**
@@ -128,10 +140,10 @@ export function convertUnit(value: number, from: string | null | undefined, to: 
 
 function looseMatch(from: string, to: string): Linear | undefined {
   const trimmed = from.trim()
-  const folded = trimmed.toLowerCase()
+  const name = folded(trimmed)
   // The XML export writes the molar mass into the unit: mmol<180.1558800000541>/L.
-  const name = to === 'mg_dl' && folded.startsWith('mmol') ? 'mmol/l' : folded
-  return exact.get(to)?.get(trimmed) ?? lowerCase.get(to)?.get(name)
+  const key = to === 'mg_dl' && name.startsWith('mmol') ? 'mmol/l' : name
+  return exact.get(to)?.get(trimmed) ?? loose.get(to)?.get(key)
 }
 
 /**

@@ -137,6 +137,37 @@ t.test('another spelling of the unit leaves the value alone to the last bit', as
   }
 })
 
+t.test('a quotient by two units is the same in every order and notation, and no other quotient is', async (t) => {
+  const notations = (top: string, a: string, b: string) =>
+    ['*', '\u00b7', '\u22c5', '.'].flatMap((times) =>
+      [[a, b] as const, [b, a] as const].flatMap(([one, two]) =>
+        [`${top}/${one}/${two}`, `${top}/${one}${times}${two}`, `${top}/(${one}${times}${two})`].flatMap((text) => [
+          text,
+          text.toUpperCase(),
+          ` ${text.replaceAll(times, ` ${times} `)}`,
+        ]),
+      ),
+    )
+  const quotients: [to: string, spellings: string[]][] = [
+    ['ml_kg_min', notations('mL', 'kg', 'min')],
+    ['score', [...notations('kcal', 'kg', 'hr'), ...notations('kcal', 'kg', 'h')]],
+    ['met', [...notations('kcal', 'kg', 'hr'), ...notations('kcal', 'kg', 'h')]],
+  ]
+  const every = new Set(quotients.flatMap(([, spellings]) => spellings))
+  const units = ['ml', 'l', 'kg', 'g', 'lb', 'min', 'hr', 'h', 's', 'ms', 'm', 'kcal', 'cal', 'count', 'mg', 'dl']
+  for (const top of units)
+    for (const a of units) for (const b of units) for (const text of notations(top, a, b)) every.add(text)
+  for (const target of new Set(seriesTypes.map(({ unit }) => unit))) {
+    const known = new Set(quotients.find(([to]) => to === target)?.[1].map((text) => text.toLowerCase()))
+    const wrong = [...every].filter(
+      (text) => convertUnit(41.25, text, target) !== (known.has(text.toLowerCase()) ? 41.25 : undefined),
+    )
+    t.strictSame(wrong, [], target)
+  }
+  for (const text of ['mL/(kg/min)', 'mL*kg/min', 'mL/kg·min)', '(mL/kg·min', 'mL/kg', 'mL/kgmin', 'mL/kg/min/min'])
+    t.equal(convertUnit(1, text, 'ml_kg_min'), undefined, text)
+})
+
 t.test('a missing unit, or the unit itself, leaves the value alone whatever the target', async (t) => {
   const changed = seriesTypes.flatMap(({ unit }) =>
     [null, undefined, '', unit].flatMap((from) =>
