@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
-import coBody from 'co-body'
 import type { Context } from 'koa'
+import { koaBody } from 'koa-body'
 import type { TSchema } from 'typebox'
 import { inflated } from '../deflate.ts'
 import { AppError, errors, type Issue } from '../errors.ts'
@@ -14,9 +14,6 @@ import { type Check, compile } from './validate.ts'
 
 /** Size limit of a JSON or form body (D-37). */
 const BODY_LIMIT_BYTES = 1024 * 1024
-
-/** JSON may be a bare value; the text is returned as well. */
-const PARSING = { limit: BODY_LIMIT_BYTES, strict: false, returnRawBody: true }
 
 /** Largest body that counts as small; and what a compressed one counts for, by its length: up to that many times. */
 const SMALL_BYTES = 64 * 1024
@@ -47,36 +44,48 @@ type ReadBody = (ctx: Context, issues: Issue[], limits: Limits) => Promise<unkno
 export function bodyReader(schema: TSchema, { forms, optional }: { forms: boolean; optional: boolean }): ReadBody {
   const accepted = forms ? 'application/x-www-form-urlencoded or application/json' : 'application/json'
   const [checkJson, checkForm] = [compile(schema, 'json'), compile(schema, 'text')]
+  const parse = koaBody({
+    json: true,
+    urlencoded: forms,
+    text: false,
+    multipart: false,
+    jsonStrict: false,
+    jsonLimit: BODY_LIMIT_BYTES,
+    formLimit: BODY_LIMIT_BYTES,
+    includeUnparsed: true,
+    parsedMethods: ['POST', 'PUT', 'PATCH', 'DELETE'] as never,
+    onError: (error) => {
+      throw error
+    },
+  })
+  // The parser knows deflate with zlib's header only.
+  const isDeflated = (ctx: Context) => contentEncoding(ctx.get('content-encoding')) === 'deflate'
+  const read = async (ctx: Context) => {
+    const from = isDeflated(ctx) ? Object.create(ctx, { req: { value: await inflatedBody(ctx.req) } }) : ctx
+    return parse(from as never, async () => {})
+  }
   return async (ctx, issues, { bodyPace }) => {
     const form = forms && ctx.is('urlencoded') !== false
     const check = form ? checkForm : checkJson
     if (!hasBody(ctx)) return missingBody(check, optional, issues)
     if (!form && !ctx.is('json')) throw errors.wrongMediaType(accepted)
     if (!contentEncoding(ctx.get('content-encoding'))) throw errors.wrongEncoding()
-    let body: unknown
-    let text: string
     try {
-      ;({ parsed: body, raw: text } = await atPace(ctx.req, bodyPace, parse(ctx.req, form)))
+      await atPace(ctx.req, bodyPace, read(ctx))
     } catch (error) {
       if (error instanceof AppError) throw error
       const issue = parseFailure(error)
       issues.push(issue)
       return undefined
     }
-    if (text === '') return missingBody(check, optional, issues)
-    if (!form && jsonDepth(Buffer.from(text)) > MAX_JSON_DEPTH) {
-      issues.push(jsonProblem(text))
+    const { body, rawBody } = ctx.request as unknown as { body: unknown; rawBody?: string }
+    if (body === undefined || rawBody === '') return missingBody(check, optional, issues)
+    if (!form && rawBody !== undefined && jsonDepth(Buffer.from(rawBody)) > MAX_JSON_DEPTH) {
+      issues.push(jsonProblem(rawBody))
       return undefined
     }
     return check(body, ['body'], issues)
   }
-}
-
-async function parse(req: IncomingMessage, form: boolean): Promise<{ parsed: unknown; raw: string }> {
-  const deflated = contentEncoding(req.headers['content-encoding'] ?? '') === 'deflate'
-  // The parser knows deflate with zlib's header only.
-  const content = deflated ? await inflatedBody(req) : req
-  return form ? coBody.form(content, PARSING) : coBody.json(content, PARSING)
 }
 
 /** The content of a body in deflate, as a request of its own. */
