@@ -1,5 +1,6 @@
 // The cost of an archive grows with the samples, also where the planner has no statistics of them, as after a first import.
 import t from 'tap'
+import { compressChunks } from '../../server/db/compress.ts'
 import { refreshRollups } from '../../server/rollups/refresh.ts'
 import { startTestApp } from '../support/app.ts'
 import { countHandled } from '../support/handled-rows.ts'
@@ -28,6 +29,7 @@ eachEngine(t, 'rows that an archive handles', async (t, engine) => {
   ).flat(2)
   await write(app.db, user, samples)
   while (await refreshRollups(app.db));
+  while (await compressChunks(app.db));
   await app.db.query('update archival set raw_floor = to_timestamp($1)', [FLOOR_MS / 1000])
   const rows = await app.db.transaction((tx) =>
     countHandled(tx, async () => {

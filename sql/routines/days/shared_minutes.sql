@@ -13,7 +13,7 @@ as $$
 declare
   measured_gone tstzmultirange := archived_time(the_source, the_series);
   entered_gone tstzmultirange := archived_time(the_source, the_series + 5000::int2);
-  entered tstzmultirange;
+  around tstzmultirange;
   low timestamptz;
   high timestamptz;
 begin
@@ -21,30 +21,26 @@ begin
   if isempty(quarters) then
     return;
   end if;
-  -- Mostly little is entered.
-  select range_agg(tstzrange(q.bucket, q.bucket + interval '15 minutes')) into entered
+  -- Mostly little is entered. What is within two hours is looked up at once: each look-up opens a batch of the columnstore.
+  select range_agg(tstzrange(q.bucket, q.bucket + interval '2 hours')) * quarters into around
   from quarter_hours_within(the_source, the_series + 5000::int2, quarters) q;
-  if entered is null then
+  if around is null then
     return;
   end if;
-  low := lower(entered);
-  high := upper(entered);
+  low := lower(around);
+  high := upper(around);
   return query
     with shared as materialized (
       select local_day(m.bucket, m.last_zone) as day, m.bucket, measured_gone @> m.bucket or entered_gone @> m.bucket as gone
-      from quarter_hours_within(the_source, the_series, entered) m
-      join quarter_hours_within(the_source, the_series + 5000::int2, entered) e on e.bucket = m.bucket
+      from quarter_hours_within(the_source, the_series, around) m
+      join quarter_hours_within(the_source, the_series + 5000::int2, quarters) e on e.bucket = m.bucket
       where local_day(e.bucket, e.last_zone) = local_day(m.bucket, m.last_zone)
     ),
     live as materialized (
-      select g.day, r
-      from (
-        select q.day, range_agg(tstzrange(q.bucket, q.bucket + interval '15 minutes')) as ranges
-        from shared q
-        where not q.gone
-        group by 1
-      ) g
-      cross join lateral unnest(g.ranges) r
+      select q.day, range_agg(tstzrange(q.bucket, q.bucket + interval '15 minutes')) as ranges
+      from shared q
+      where not q.gone
+      group by 1
     ),
     -- Both are added up side by side: a join of the two was planned as a loop over all pairs.
     minute as (
@@ -57,8 +53,8 @@ begin
         select p.ts, p.value, t.series_id <> the_series as entered
         from sample p
         where p.source_id = the_source and p.series_id = t.series_id
-          and p.ts >= lower(l.r) and p.ts < upper(l.r) and p.ts >= low and p.ts < high
-        -- "offset 0" keeps it a probe for each range.
+          and p.ts >= lower(l.ranges) and p.ts < upper(l.ranges) and l.ranges @> p.ts and p.ts >= low and p.ts < high
+        -- "offset 0" keeps it a probe for each day: one for each quarter hour opened a batch of the columnstore each time.
         offset 0
       ) s
       group by 1, 2
