@@ -10,9 +10,23 @@ const folded = (name: string) =>
     .replaceAll(/[^a-z0-9]/g, '')
     .replace(/^hk(?:quantity|category|correlation)type(?:identifier)?/, '')
 
+const WORD = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g
+
+/** Words that say only that something is measured; Health Connect's classes are called records. */
+const EMPTY = new Set(['count', 'percentage', 'burned', 'climbed', 'record'])
+
+/** A folded name without plurals and empty words: `StepsRecord` and `STEP_COUNT` are `step`. */
+const essence = (name: string) =>
+  folded(
+    (name.match(WORD) ?? [])
+      .map((word) => word.toLowerCase().replace(/(?<=[^s])s$/, ''))
+      .filter((word) => !EMPTY.has(word))
+      .join(''),
+  )
+
 /**
  * The known name most similar to `name`: equal except for case, separators and HealthKit's prefixes, or with at most
- * two letters wrong, fewer in short names; null when there is none.
+ * two letters wrong, fewer in short names; else the only one with the same essence; null when there is none.
  */
 export function likelyName(name: string, known: Iterable<string>): string | null {
   const wanted = folded(name)
@@ -26,7 +40,22 @@ export function likelyName(name: string, known: Iterable<string>): string | null
     fewest = distance
     if (distance === 0) break
   }
-  return best
+  return best ?? alike(name, known)
+}
+
+/** Of the known names, which are constant. */
+const essences = new Map<string, string>()
+
+function essenceOf(known: string): string {
+  const found = essences.get(known) ?? essence(known)
+  essences.set(known, found)
+  return found
+}
+
+function alike(name: string, known: Iterable<string>): string | null {
+  const wanted = essence(name)
+  const found = wanted === '' ? [] : [...known].filter((candidate) => essenceOf(candidate) === wanted)
+  return found.length === 1 ? (found[0] as string) : null
 }
 
 /** Letters to insert, remove, replace or swap with the next one, if fewer than `limit` (optimal string alignment). */
