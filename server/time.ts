@@ -1,7 +1,8 @@
 // Instants and zone offsets in their wire form; pure functions for the API and for worker threads.
 
-const DATETIME = /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|z|[+-]\d{2}:?\d{2})?$/
-const ZONE = /^([+-])(\d{2}):?(\d{2})$/
+const DATETIME =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|z|[+-]\d{2}(?::?\d{2})?)?$/
+const ZONE = /^([+-])(\d{2})(?::?(\d{2}))?$/
 
 /** Largest civil zone offset accepted, in minutes (18 hours, as java.time has it). */
 const MAX_ZONE_MIN = 18 * 60
@@ -27,13 +28,14 @@ export function parseInstant(text: string): number | undefined {
   return new Date(0).setUTCFullYear(year, month - 1, day) + ((hour * 60 + minute - zone) * 60 + second) * 1000 + ms
 }
 
-/** Minutes east of UTC of `Z`, `+02:00` or `+0200`; undefined for anything else and beyond 18 hours. */
+/** Minutes east of UTC of `Z`, `+02:00`, `+0200` or `+02`; undefined for anything else and beyond 18 hours. */
 export function parseZoneOffset(text: string): number | undefined {
   if (text === 'Z' || text === 'z') return 0
   const match = ZONE.exec(text)
   if (!match) return undefined
-  const minutes = Number(match[2]) * 60 + Number(match[3])
-  if (Number(match[3]) > 59 || minutes > MAX_ZONE_MIN) return undefined
+  const [hour, minute] = [Number(match[2]), Number(match[3] ?? 0)]
+  const minutes = hour * 60 + minute
+  if (minute > 59 || minutes > MAX_ZONE_MIN) return undefined
   return match[1] === '-' ? -minutes : minutes
 }
 

@@ -134,7 +134,7 @@ export function checkDatetime(value: string, loc: Loc, issues: Issues): string |
   // A zone offset can move an instant outside the years 1 to 9999, which PostgreSQL and ISO text share.
   if (ms !== undefined && ms >= MIN_INSTANT_MS && ms <= MAX_INSTANT_MS) return new Date(ms).toISOString()
   const error = value.length < 10 ? 'input is too short' : 'invalid character in year'
-  const type = /^\d{4}-\d{2}-\d{2}[T ]/.test(value) ? 'datetime_parsing' : 'datetime_from_date_parsing'
+  const type = /^\d{4}-\d{2}-\d{2}[Tt ]/.test(value) ? 'datetime_parsing' : 'datetime_from_date_parsing'
   issues.push({ type, loc: [...loc], msg: `Input should be a valid datetime, ${error}`, input: value, ctx: { error } })
   return undefined
 }
