@@ -200,6 +200,7 @@ async function createTemplate(client: pg.Client, engine: Engine, template: strin
   await migrate(addressOf(engine, unfinished))
   await migrateJobs(addressOf(engine, unfinished))
   await applyStrategy(addressOf(engine, unfinished), 'auto', () => {})
+  await tidyCatalogs(addressOf(engine, unfinished))
   // Copying requires that nothing is connected: the migrators are disconnecting, and TimescaleDB keeps a process in
   // every database that allows it.
   const migrators = `select 1 from pg_stat_activity where datname = $1 and backend_type = 'client backend'`
@@ -207,6 +208,27 @@ async function createTemplate(client: pg.Client, engine: Engine, template: strin
   await client.query(`alter database ${unfinished} allow_connections false`)
   await client.query('select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = $1', [unfinished])
   await client.query(`alter database ${unfinished} rename to ${template}`)
+}
+
+/**
+ * Leaves nothing in the system catalogs of what the migrations made and dropped again, and the file with which PostgreSQL
+ * spares each connection reading them: both are copied into each database.
+ */
+async function tidyCatalogs(url: string): Promise<void> {
+  const tidying = [
+    `select format('vacuum (full, freeze, analyze) %s', oid::regclass) as statement from pg_class
+     where relnamespace = 'pg_catalog'::regnamespace and relkind = 'r' and not relisshared`,
+    'select where false',
+  ]
+  for (const statements of tidying) {
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    try {
+      for (const { statement } of (await client.query(statements)).rows) await client.query(statement)
+    } finally {
+      await client.end()
+    }
+  }
 }
 
 let threads: Threads | undefined
