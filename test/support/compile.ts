@@ -41,7 +41,7 @@ const STARTED = [
 
 /** Packages that are bundled: those of many files, none of which looks for files beside its own. */
 const COMPILED_IN = new Set(
-  '@koa/router ajv ajv-formats co-body graphile-worker jose koa msgpackr pg prom-client typebox undici'.split(' '),
+  '@koa/router ajv ajv-formats graphile-worker jose koa koa-body msgpackr pg prom-client typebox undici'.split(' '),
 )
 const packageOf = (path: string) => path.split('/', path.startsWith('@') ? 2 : 1).join('/')
 
