@@ -161,10 +161,10 @@ interface Checked {
   readonly late: ReadonlySet<string>
 }
 
-/** How many lines there are at least. A span begins at a midnight: soon after one it has a whole day less. */
+/** How many lines there are at least: ten for each whole day. A span begins at a midnight, so soon after one it is short. */
 function leastLines(provider: Provider, { fromMs, nowMs }: Span): number {
   if (provider === 'strava') return 1
-  return Math.min(30, 15 * Math.floor((nowMs - fromMs) / DAY_MS))
+  return Math.min(30, 10 * Math.floor((nowMs - fromMs) / DAY_MS))
 }
 
 /** `polarMs`: what Polar listed when it was asked begins on that day, or the next one. */
