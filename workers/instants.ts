@@ -32,7 +32,7 @@ function twoDigits(text: string, at: number): number {
 }
 
 /** Of a time of day. */
-const OFFSET_AT_END = /[+-]\d{2}:?\d{2}$/
+const OFFSET_AT_END = /[+-]\d{2}(?::?\d{2})?$/
 
 /** Minutes east of UTC that a date-time says; null if it says none, or UTC, as libraries write whatever the local time is. */
 export function ownOffset(time: unknown): number | null {

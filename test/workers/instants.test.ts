@@ -1,6 +1,6 @@
 // Which texts are an instant (sdk-payload 4.5).
 import t from 'tap'
-import { instant } from '../../workers/instants.ts'
+import { instant, ownOffset } from '../../workers/instants.ts'
 
 const AT_8_30 = Date.UTC(2026, 1, 24, 8, 30)
 
@@ -22,6 +22,16 @@ t.test('an instant is a date and a time of day in the extended format', async (t
     ['2026-02-24T08:30:01Z', 1000],
   ]
   for (const [text, afterMs] of spellings) t.equal(instant(text), AT_8_30 + afterMs, text)
+})
+
+t.test('the offset of an instant is its own in every spelling', async (t) => {
+  const offsets: [zone: string, minutes: number | null][] = [
+    ...['+02:00', '+0200', '+02', ' +02'].map((zone): [string, number] => [zone, 120]),
+    ...['-05:30', '-0530'].map((zone): [string, number] => [zone, -330]),
+    ...['', 'Z', 'z', '+00', '+00:00'].map((zone): [string, null] => [zone, null]),
+  ]
+  for (const [zone, minutes] of offsets)
+    for (const time of ['T10:30', 't10:30:00.25']) t.equal(ownOffset(`2026-02-24${time}${zone}`), minutes, time + zone)
 })
 
 t.test('nothing else is', async (t) => {
