@@ -137,13 +137,18 @@ export function physical(person: Person, nowMs: number): Row {
   const weighed = Array.from({ length: 60 }, (_, i) => person.day(today + 1 - i).weighing)
   const last = weighed.find((weighing) => weighing && weighing.knownMs <= nowMs)
   const createdMs = person.span.firstDay * DAY_MS
+  const changedMs = last?.knownMs ?? createdMs
   const utc = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
   return {
     ...{ weight: currentWeight(person, nowMs), height: heightCm },
-    ...{ created: utc(createdMs), modified: utc(last?.knownMs ?? createdMs), birthday: `${birthYear}-01-01` },
+    ...{ created: utc(createdMs), modified: utc(changedMs), birthday: `${birthYear}-01-01` },
     ...{ gender: sex.toUpperCase(), maximum_heart_rate: maxHr, resting_heart_rate: restingHr },
     ...{ aerobic_threshold: Math.round(maxHr * 0.75), anaerobic_threshold: Math.round(maxHr * 0.9) },
-    ...{ vo2_max: Math.round(person.day(today).vo2Max), weight_source: last ? 'SOURCE_MEASURED' : 'SOURCE_DEFAULT' },
+    // Whenever it is asked for, the same facts of the same moment.
+    ...{
+      vo2_max: Math.round(person.day(Math.floor(changedMs / DAY_MS)).vo2Max),
+      weight_source: last ? 'SOURCE_MEASURED' : 'SOURCE_DEFAULT',
+    },
     ...{ training_background: 'REGULAR', typical_day: 'MOSTLY_SITTING', sleep_goal: 'PT8H' },
   }
 }
