@@ -100,6 +100,20 @@ t.test('records look like those of the provider, each where it is kept', async (
   )
 })
 
+t.test('the facts of one moment are the same, whenever they are asked for', async (t) => {
+  const { simulator, get } = await polar(t)
+  const known = new Map<string, number>()
+  let changed = 0
+  for (let hour = 0; hour < 24 * 14; hour += 6) {
+    await simulator.control('POST', 'clock', { advance_seconds: 6 * 3_600 })
+    const { modified, vo2_max: vo2Max } = (await get('/users/physical-info')).body
+    if ((known.get(modified) ?? vo2Max) !== vo2Max) changed += 1
+    known.set(modified, vo2Max)
+  }
+  t.equal(changed, 0)
+  t.ok(known.size > 2 && known.size < 24, `${known.size} moments`)
+})
+
 /** Seconds of `PT1H2M3.5S`. */
 function secondsOf(duration: string): number {
   const [, hours = 0, minutes = 0, seconds = 0] = /^PT(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?$/.exec(duration) ?? []
